@@ -1,0 +1,1 @@
+"""Decision trees an attacker cannot fool, with a proof of how good they are."""
