@@ -1,0 +1,305 @@
+"""What an attacker can do to each feature.
+
+An attacker may move sample ``x`` inside the box ``[x - down, x + up]``; `AttackModel` holds ``down`` and ``up``
+per feature and, where wanted, per class. It corresponds to the vectors Δˡ and Δʳ of Vos & Verwer, "Robust Optimal
+Classification Trees against Adversarial Examples", AAAI 2022, section "Attack Model".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardwood.errors import InvalidInputError
+
+Reach = tuple[float, float]
+FeatureKey = str | int
+
+_SYMBOLS: dict[str, Reach] = {
+    "": (0.0, 0.0),
+    "<": (math.inf, 0.0),
+    ">": (0.0, math.inf),
+    "<>": (math.inf, math.inf),
+}
+_ENTRY_HELP = (
+    "a number >= 0, a pair (down, up), '' (untouchable), '<' (may fall), '>' (may rise) or '<>' (may be anything)"
+)
+
+
+def _parse_entry(entry: Any, where: str) -> Reach:
+    if isinstance(entry, str):
+        if entry in _SYMBOLS:
+            return _SYMBOLS[entry]
+        raise InvalidInputError(f"the attack on {where} is {entry!r}; it must be {_ENTRY_HELP}")
+    if isinstance(entry, Real):
+        pair: tuple[Any, ...] = (entry, entry)
+    elif isinstance(entry, Sequence | np.ndarray) and len(entry) == 2:
+        pair = tuple(entry)
+    else:
+        raise InvalidInputError(f"the attack on {where} is {entry!r}; it must be {_ENTRY_HELP}")
+    for value in pair:
+        if not isinstance(value, Real) or math.isnan(float(value)) or float(value) < 0:
+            raise InvalidInputError(f"the attack on {where} has the radius {value!r}; a radius must be a number >= 0")
+    return float(pair[0]), float(pair[1])
+
+
+def _times(factor: float, radius: float) -> float:
+    """Scale a radius; an attacker who is scaled to nothing cannot use unbounded reach either."""
+    return 0.0 if factor == 0 else factor * radius
+
+
+@dataclass(frozen=True)
+class AttackModel:
+    """How far an attacker can move each feature down and up.
+
+    Build it with `parse`, `fraction_of_range` or `per_class` rather than by hand.
+
+    Parameters
+    ----------
+    default : (float, float)
+        Reach ``(down, up)`` on every feature that is not named in `features`.
+    features : tuple of (key, (down, up))
+        Reach by feature name or index.
+    n_features : int or None
+        Number of features, where the attack was given as a list with one entry per feature.
+    by_class : tuple of (label, AttackModel) or None
+        Where given, samples of each listed class are moved as that model says, all others not at all.
+    unit : {"raw", "range"}
+        Whether radii are in the units of the data or fractions of each feature's range (then call `fit`).
+    """
+
+    default: Reach = (0.0, 0.0)
+    features: tuple[tuple[FeatureKey, Reach], ...] = ()
+    n_features: int | None = None
+    by_class: tuple[tuple[Any, AttackModel], ...] | None = None
+    unit: Literal["raw", "range"] = "raw"
+
+    @classmethod
+    def parse(cls, spec: Any) -> AttackModel:
+        """Read any spelling of an attack.
+
+        Parameters
+        ----------
+        spec : number, sequence, mapping or AttackModel
+            A number is an L∞ radius. A sequence has one entry per feature, a mapping one per named (or numbered)
+            feature, with ``"*"`` for all others. An entry is a number, a pair ``(down, up)``, ``""``, ``"<"``,
+            ``">"`` or ``"<>"``.
+
+        Examples
+        --------
+        >>> AttackModel.parse({"links": ">", "length": (0, 20)}).reach(2, ("links", "length"))
+        (array([[0., 0.]]), array([[inf, 20.]]))
+        """
+        if isinstance(spec, AttackModel):
+            return spec
+        if isinstance(spec, Mapping):
+            entries = dict(spec)
+            default = _parse_entry(entries.pop("*", 0.0), "all other features")
+            for key in entries:
+                if isinstance(key, bool) or not isinstance(key, str | int | np.integer):
+                    raise InvalidInputError(f"the attack names feature {key!r}; use its name or its index")
+            named = tuple(
+                (key if isinstance(key, str) else int(key), _parse_entry(entry, f"feature {key!r}"))
+                for key, entry in entries.items()
+            )
+            return cls(default=default, features=named)
+        if isinstance(spec, str) or spec is None or isinstance(spec, bool):
+            raise InvalidInputError(
+                f"attack={spec!r} cannot be read; give a radius such as 0.1, one entry per feature, "
+                "or a dict by feature name"
+            )
+        if isinstance(spec, Real):
+            return cls(default=_parse_entry(spec, "every feature"))
+        if isinstance(spec, np.ndarray) and spec.ndim == 0:
+            return cls.parse(spec.item())
+        if isinstance(spec, Iterable):
+            listed = tuple((j, _parse_entry(entry, f"feature {j}")) for j, entry in enumerate(spec))
+            return cls(features=listed, n_features=len(listed))
+        raise InvalidInputError(f"attack={spec!r} cannot be read; an attack is made of {_ENTRY_HELP}")
+
+    @classmethod
+    def fraction_of_range(cls, spec: Any) -> AttackModel:
+        """Radii as fractions of each feature's range, e.g. the paper's ε on data that was not scaled.
+
+        The model must see data (`fit`) before it can be used; the estimators do that in their own ``fit``.
+        """
+        return replace(cls.parse(spec), unit="range")
+
+    @classmethod
+    def per_class(cls, specs: Mapping[Any, Any]) -> AttackModel:
+        """Different attacks for different classes; classes that are not listed are left alone."""
+        models = tuple((_plain(label), cls.parse(spec)) for label, spec in specs.items())
+        for label, model in models:
+            if model.by_class is not None:
+                raise InvalidInputError(f"the attack on class {label!r} is itself given per class")
+        return cls(by_class=models)
+
+    def only(self, labels: Iterable[Any]) -> AttackModel:
+        """Return the same attack, by an attacker who controls the samples of these classes only."""
+        return AttackModel.per_class(dict.fromkeys(labels, self))
+
+    def scaled(self, factor: float) -> AttackModel:
+        """Return the attack with every radius multiplied by ``factor >= 0``."""
+        if not factor >= 0:
+            raise InvalidInputError(f"cannot scale an attack by {factor!r}; the factor must be >= 0")
+        return replace(
+            self,
+            default=(_times(factor, self.default[0]), _times(factor, self.default[1])),
+            features=tuple((k, (_times(factor, d), _times(factor, u))) for k, (d, u) in self.features),
+            by_class=None
+            if self.by_class is None
+            else tuple((label, model.scaled(factor)) for label, model in self.by_class),
+        )
+
+    @property
+    def is_relative(self) -> bool:
+        """Whether some radius is a fraction of a range that has not been seen yet."""
+        if self.by_class is not None:
+            return any(model.is_relative for _, model in self.by_class)
+        return self.unit == "range"
+
+    def fit(self, X: NDArray[np.float64], feature_names: Sequence[str] | None = None) -> AttackModel:
+        """Turn fractions of the range into units of the data; does nothing if that is what they are."""
+        if not self.is_relative:
+            return self
+        if self.by_class is not None:
+            return replace(self, by_class=tuple((label, model.fit(X, feature_names)) for label, model in self.by_class))
+        X = np.asarray(X, dtype=np.float64)
+        spread = X.max(axis=0) - X.min(axis=0)
+        down, up = self._reach_of_all(X.shape[1], feature_names)
+        return AttackModel(
+            features=tuple(
+                (j, (_times(float(spread[j]), float(down[j])), _times(float(spread[j]), float(up[j]))))
+                for j in range(X.shape[1])
+            ),
+            n_features=X.shape[1],
+        )
+
+    def reach(
+        self,
+        n_features: int,
+        feature_names: Sequence[str] | None = None,
+        classes: Iterable[Any] | None = None,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Radii as matrices.
+
+        Returns
+        -------
+        down, up : ndarray of shape (n_classes, n_features)
+            One row per label in `classes`, or a single row if `classes` is None.
+        """
+        if self.is_relative:
+            raise InvalidInputError(
+                "the attack is given as a fraction of the range of each feature; call attack.fit(X) first"
+            )
+        if self.by_class is None:
+            down, up = self._reach_of_all(n_features, feature_names)
+            rows = 1 if classes is None else len(list(classes))
+            return np.tile(down, (rows, 1)), np.tile(up, (rows, 1))
+        if classes is None:
+            raise InvalidInputError("the attack differs between classes, but no classes are known here")
+        labels = [_plain(label) for label in classes]
+        down, up = np.zeros((len(labels), n_features)), np.zeros((len(labels), n_features))
+        for label, model in self.by_class:
+            if label not in labels:
+                known = ", ".join(repr(known_label) for known_label in labels)
+                raise InvalidInputError(f"the attack names class {label!r}; the classes of the data are {known}")
+            row = labels.index(label)
+            down[row], up[row] = model._reach_of_all(n_features, feature_names)
+        return down, up
+
+    def _reach_of_all(
+        self, n_features: int, feature_names: Sequence[str] | None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        if self.n_features is not None and self.n_features != n_features:
+            raise InvalidInputError(
+                f"the attack has {self.n_features} entries, one per feature, but the data has {n_features} features"
+            )
+        down, up = np.full(n_features, self.default[0]), np.full(n_features, self.default[1])
+        for key, (d, u) in self.features:
+            j = self._position(key, n_features, feature_names)
+            down[j], up[j] = d, u
+        return down, up
+
+    @staticmethod
+    def _position(key: FeatureKey, n_features: int, feature_names: Sequence[str] | None) -> int:
+        if isinstance(key, int):
+            if not 0 <= key < n_features:
+                raise InvalidInputError(f"the attack names feature {key}; features are numbered 0 to {n_features - 1}")
+            return key
+        if feature_names is None:
+            raise InvalidInputError(
+                f"the attack names feature {key!r}, but the data has no feature names; use indices or a DataFrame"
+            )
+        names = list(feature_names)
+        if key not in names:
+            raise InvalidInputError(f"the attack names feature {key!r}; the features are {', '.join(map(repr, names))}")
+        if names.count(key) > 1:
+            raise InvalidInputError(f"the attack names feature {key!r}, but {names.count(key)} columns have that name")
+        return names.index(key)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON; infinite reach is written as the string ``"inf"``."""
+        if self.by_class is not None:
+            return {"by_class": [[_plain(label), model.to_dict()] for label, model in self.by_class]}
+        return {
+            "unit": self.unit,
+            "default": _reach_to_json(self.default),
+            "features": [[key, _reach_to_json(reach)] for key, reach in self.features],
+            "n_features": self.n_features,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> AttackModel:
+        """Inverse of `to_dict`."""
+        try:
+            if "by_class" in data:
+                return cls(by_class=tuple((label, cls.from_dict(model)) for label, model in data["by_class"]))
+            return cls(
+                default=_reach_from_json(data["default"]),
+                features=tuple((key, _reach_from_json(reach)) for key, reach in data["features"]),
+                n_features=data["n_features"],
+                unit=data["unit"],
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise InvalidInputError(f"this is not a stored attack: {error!r}") from error
+
+    def __str__(self) -> str:
+        if self.by_class is not None:
+            return "; ".join(f"class {label}: {model}" for label, model in self.by_class) or "no attack"
+        percent = self.unit == "range"
+        parts = [f"{key}: {_reach_to_text(reach, percent)}" for key, reach in self.features]
+        if self.n_features is None and (self.default != (0.0, 0.0) or not parts):
+            parts.append(("all others: " if parts else "") + _reach_to_text(self.default, percent))
+        return ", ".join(parts)
+
+
+def _plain(label: Any) -> Any:
+    """Labels as plain Python values, so that 1 and numpy.int64(1) are one class."""
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def _reach_to_json(reach: Reach) -> list[float | str]:
+    return ["inf" if math.isinf(r) else r for r in reach]
+
+
+def _reach_from_json(reach: Sequence[Any]) -> Reach:
+    return _parse_entry([float(r) for r in reach], "a feature")
+
+
+def _reach_to_text(reach: Reach, percent: bool) -> str:
+    def one(radius: float) -> str:
+        if math.isinf(radius):
+            return "any amount"
+        return f"{100 * radius:g}% of range" if percent else f"{radius:g}"
+
+    down, up = reach
+    if down == up:
+        return "untouchable" if down == 0 else f"±{one(down)}"
+    return f"-{one(down)}/+{one(up)}"

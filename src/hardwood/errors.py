@@ -1,0 +1,19 @@
+"""Errors that a user can act on: each names the offending value and what would be right."""
+
+from __future__ import annotations
+
+
+class HardwoodError(Exception):
+    """Base of the errors that hardwood raises on its own account."""
+
+
+class InvalidInputError(HardwoodError, ValueError):
+    """Data, an attack, a parameter or a file that cannot be used as it is."""
+
+
+class MissingEngineError(HardwoodError, ImportError):
+    """A solver library that is not installed."""
+
+
+class SolverError(HardwoodError, RuntimeError):
+    """A solver that failed before any tree was known, or that claimed what is not so."""

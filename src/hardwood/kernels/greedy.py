@@ -1,0 +1,292 @@
+"""Compiled growth of greedy robust trees.
+
+Every feature has one list of 3 n events, sorted by rank: a sample's lower end, its own value and its upper end. Passing
+them from left to right takes the sample from *certainly right* over *right, but may go left* and *left, but may go
+right* to *certainly left*. A node owns the same segment of every list; a split divides the segments stably, so the
+lists are sorted once and a level costs O(n p).
+"""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+from hardwood.kernels.signatures import IN_F1, IN_I1, OUT_I1, read_only
+
+GROOT = 0
+"""Worst-case weighted Gini impurity over all placements of the movable samples."""
+
+_EVENTS = nb.types.Array(nb.int32, 2, "C")
+_IN_EVENT_RANKS = read_only(nb.int32, 2)
+
+
+@nb.njit(cache=True, nogil=True)
+def _weighted_gini(left, right, moved, held):
+    """Mean Gini impurity of children with class weights ``left + moved`` and ``right + held - moved``."""
+    left_total = right_total = left_squares = right_squares = 0.0
+    for c in range(len(left)):
+        a = left[c] + moved[c]
+        b = right[c] + held[c] - moved[c]
+        left_total += a
+        right_total += b
+        left_squares += a * a
+        right_squares += b * b
+    total = left_total + right_total
+    if total <= 0.0:
+        return 1.0
+    impurity = total
+    if left_total > 0.0:
+        impurity -= left_squares / left_total
+    if right_total > 0.0:
+        impurity -= right_squares / right_total
+    return impurity / total
+
+
+@nb.njit(cache=True, nogil=True)
+def _groot_placement(left, stays_left, held, right, whole, moved):
+    """Write how much of each class the attacker puts on the left, and return the impurity that this forces.
+
+    The impurity is largest where both children have the class shares of their parent, i.e. on the line
+    ``moved = share * total - left``. Of it, the point nearest to where the samples stand is taken, clamped to what the
+    attacker can do (Vos & Verwer, "Efficient Training of Robust Decision Trees Against Adversarial Examples",
+    ICML 2021, for two classes; the line is the same for more).
+    """
+    numerator = denominator = 0.0
+    lowest, highest = 0.0, 1.0
+    for c in range(len(left)):
+        total = left[c] + held[c] + right[c]
+        if total > 0.0:
+            numerator += total * (left[c] + stays_left[c])
+            denominator += total * total
+            lowest = max(lowest, left[c] / total)
+            highest = min(highest, (left[c] + held[c]) / total)
+    share = numerator / denominator
+    # Where the line misses the box (lowest > highest), any share in between leads to the nearest corner.
+    share = 0.5 * (lowest + highest) if lowest > highest else min(max(share, lowest), highest)
+    for c in range(len(left)):
+        m = share * (left[c] + held[c] + right[c]) - left[c]
+        if whole:
+            m = np.rint(m)
+        moved[c] = min(max(m, 0.0), held[c])
+    return _weighted_gini(left, right, moved, held)
+
+
+@nb.njit(cache=True, nogil=True)
+def _worst_placement(criterion, sure_left, may_leave, may_enter, sure_right, robust_weight, whole, work, moved):
+    """Apply ``robust_weight``, then let the attacker place the movable samples; return the score of the split."""
+    left, stays_left, held, right = work[0], work[1], work[2], work[3]
+    for c in range(len(sure_left)):
+        leaves = robust_weight * may_leave[c]
+        enters = robust_weight * may_enter[c]
+        if whole and robust_weight != 1.0:
+            leaves, enters = np.rint(leaves), np.rint(enters)
+        left[c] = sure_left[c] + may_leave[c] - leaves
+        stays_left[c] = leaves
+        held[c] = leaves + enters
+        right[c] = sure_right[c] + may_enter[c] - enters
+    return _groot_placement(left, stays_left, held, right, whole, moved)
+
+
+@nb.njit(cache=True, nogil=True)
+def _pass_event(event, n, label, weight, sure_left, may_leave, may_enter, sure_right):
+    kind = event // n
+    i = event - kind * n
+    c = label[i]
+    w = weight[i]
+    if kind == 0:
+        sure_right[c] -= w
+        may_enter[c] += w
+    elif kind == 1:
+        may_enter[c] -= w
+        may_leave[c] += w
+    else:
+        may_leave[c] -= w
+        sure_left[c] += w
+
+
+@nb.njit(cache=True, nogil=True)
+def _region(node, j, parent, feature, index, left, n_ranks):
+    """Between which ranks of feature j a node lies, by the splits above it."""
+    lowest, highest = -1, n_ranks[j] - 1
+    while parent[node] >= 0:
+        above = parent[node]
+        if feature[above] == j:
+            if left[above] == node:
+                highest = min(highest, index[above])
+            else:
+                lowest = max(lowest, index[above])
+        node = above
+    return lowest, highest
+
+
+@nb.njit(cache=True, nogil=True)
+def _partition(events, ranks, begin, end, n, goes_left, buffer, rank_buffer):
+    """Divide a segment stably: events of samples that go left first."""
+    write = begin
+    kept = 0
+    for k in range(begin, end):
+        event = events[k]
+        if goes_left[event % n]:
+            events[write] = event
+            ranks[write] = ranks[k]
+            write += 1
+        else:
+            buffer[kept] = event
+            rank_buffer[kept] = ranks[k]
+            kept += 1
+    for k in range(kept):
+        events[write + k] = buffer[k]
+        ranks[write + k] = rank_buffer[k]
+
+
+@nb.njit(
+    nb.int64(
+        _EVENTS, _EVENTS, IN_I1, IN_I1, IN_F1,
+        nb.int64, nb.int64, nb.int64, nb.int64, nb.int64, nb.float64, nb.int64, nb.boolean, nb.types.npy_rng,
+        OUT_I1, OUT_I1, OUT_I1, OUT_I1, OUT_I1,
+    ),
+    cache=True,
+    nogil=True,
+)  # fmt: skip
+def grow(
+    events, ranks, n_ranks, label, weight,
+    n_classes, max_depth, min_samples_split, min_samples_leaf, max_features, robust_weight, criterion, whole, rng,
+    feature, index, left, right, leaf_label,
+):  # fmt: skip
+    """Grow a tree; return its number of nodes.
+
+    Parameters
+    ----------
+    events, ranks : int32 array of shape (n_features, 3 n)
+        Per feature the events ``kind * n + sample`` (kind 0 lower end, 1 value, 2 upper end) sorted by rank, and their
+        ranks. Reordered in place.
+    n_ranks : number of finite ranks per feature; -1 and ``n_ranks`` stand for the infinities.
+    label, weight : class code and weight of each sample.
+    feature, index, left, right, leaf_label : written; large enough for the largest tree of this depth.
+    """
+    n_features, n = events.shape[0], events.shape[1] // 3
+    sure_left = np.zeros(n_classes)
+    may_leave = np.zeros(n_classes)
+    may_enter = np.zeros(n_classes)
+    sure_right = np.zeros(n_classes)
+    totals = np.zeros(n_classes)
+    moved = np.zeros(n_classes)
+    balance = np.zeros(n_classes)
+    work = np.zeros((4, n_classes))
+    goes_left = np.zeros(n, np.bool_)
+    buffer = np.empty(3 * n, np.int32)
+    rank_buffer = np.empty(3 * n, np.int32)
+    order = np.arange(n_features)
+    capacity = len(feature)
+    # Per node: its segment of samples, its depth, its parent.
+    begin_of = np.zeros(capacity, np.int64)
+    end_of = np.zeros(capacity, np.int64)
+    depth_of = np.zeros(capacity, np.int64)
+    parent_of = np.full(capacity, -1, np.int64)
+    end_of[0] = n
+    stack = np.empty(capacity + 1, np.int64)
+    stack[0] = 0
+    size = 1
+    n_nodes = 1
+    while size > 0:
+        size -= 1
+        node = stack[size]
+        begin, end = 3 * begin_of[node], 3 * end_of[node]
+        totals[:] = 0.0
+        for k in range(begin, end):
+            if events[0, k] < n:
+                totals[label[events[0, k]]] += weight[events[0, k]]
+        weight_here = totals.sum()
+        feature[node] = index[node] = left[node] = right[node] = -1
+        leaf_label[node] = np.argmax(totals)
+        if depth_of[node] >= max_depth or (end - begin) // 3 < min_samples_split or totals.max() >= weight_here:
+            continue
+        impurity = 1.0
+        for c in range(n_classes):
+            impurity -= (totals[c] / weight_here) ** 2
+        best = np.inf
+        best_feature = best_rank = -1
+        if max_features < n_features:
+            for a in range(max_features):
+                b = a + int(rng.random() * (n_features - a))
+                order[a], order[b] = order[b], order[a]
+        for a in range(max_features):
+            j = order[a]
+            lowest, highest = _region(node, j, parent_of, feature, index, left, n_ranks)
+            sure_left[:] = 0.0
+            may_leave[:] = 0.0
+            may_enter[:] = 0.0
+            sure_right[:] = totals
+            for k in range(begin, end - 1):
+                _pass_event(events[j, k], n, label, weight, sure_left, may_leave, may_enter, sure_right)
+                rank = ranks[j, k]
+                following = ranks[j, k + 1]
+                if following >= n_ranks[j]:
+                    break
+                # A threshold must leave something of the node's region on both sides.
+                if following == rank or rank < 0 or rank <= lowest:
+                    continue
+                if rank >= highest:
+                    break
+                score = _worst_placement(
+                    criterion, sure_left, may_leave, may_enter, sure_right, robust_weight, whole, work, moved
+                )
+                if score < best:
+                    best, best_feature, best_rank = score, j, rank
+        if best_feature < 0 or impurity - best <= 0.0:
+            continue
+
+        # Place every movable sample as the worst case says: who stands left stays there, up to the class' share.
+        j = best_feature
+        sure_left[:] = 0.0
+        may_leave[:] = 0.0
+        may_enter[:] = 0.0
+        sure_right[:] = totals
+        for k in range(begin, end):
+            i = events[j, k] % n
+            if ranks[j, k] <= best_rank:
+                _pass_event(events[j, k], n, label, weight, sure_left, may_leave, may_enter, sure_right)
+                goes_left[i] = events[j, k] >= n
+            elif events[j, k] < n:
+                goes_left[i] = False
+        _worst_placement(criterion, sure_left, may_leave, may_enter, sure_right, robust_weight, whole, work, moved)
+        for c in range(n_classes):
+            balance[c] = moved[c] - work[1, c]
+        n_left = 0
+        for k in range(begin, end):
+            i = events[j, k] % n
+            c = label[i]
+            if events[j, k] < n:
+                # Lower end passed, value not: may be moved to the left.
+                if ranks[j, k] <= best_rank and not goes_left[i] and balance[c] >= 0.5 * weight[i] and weight[i] > 0:
+                    goes_left[i] = True
+                    balance[c] -= weight[i]
+            elif (
+                # Value passed, upper end not: may be moved to the right.
+                events[j, k] >= 2 * n
+                and ranks[j, k] > best_rank
+                and goes_left[i]
+                and balance[c] <= -0.5 * weight[i]
+                and weight[i] > 0
+            ):
+                goes_left[i] = False
+                balance[c] += weight[i]
+        for k in range(begin, end):
+            if events[j, k] < n and goes_left[events[j, k]]:
+                n_left += 1
+        n_here = (end - begin) // 3
+        if n_left < min_samples_leaf or n_here - n_left < min_samples_leaf or n_left == 0 or n_left == n_here:
+            continue
+        for other in range(n_features):
+            _partition(events[other], ranks[other], begin, end, n, goes_left, buffer, rank_buffer)
+        feature[node], index[node], leaf_label[node] = j, best_rank, -1
+        left[node], right[node] = n_nodes, n_nodes + 1
+        for child in range(n_nodes, n_nodes + 2):
+            depth_of[child] = depth_of[node] + 1
+            parent_of[child] = node
+            stack[size] = child
+            size += 1
+        begin_of[n_nodes], end_of[n_nodes] = begin_of[node], begin_of[node] + n_left
+        begin_of[n_nodes + 1], end_of[n_nodes + 1] = begin_of[node] + n_left, end_of[node]
+        n_nodes += 2
+    return n_nodes
