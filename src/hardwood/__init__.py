@@ -1,1 +1,61 @@
 """Decision trees an attacker cannot fool, with a proof of how good they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hardwood._version import __version__
+from hardwood.attack_model import AttackModel
+from hardwood.attacks import attack_samples, robust_radius
+from hardwood.errors import HardwoodError, InvalidInputError, MissingEngineError, SolverError
+from hardwood.metrics import accuracy, adversarial_accuracy
+from hardwood.model_file import Model, load_model
+from hardwood.problem import Problem
+from hardwood.result import Result, Status
+from hardwood.solvers import solve
+from hardwood.tree import Tree
+
+if TYPE_CHECKING:
+    from hardwood.estimators import GreedyRobustTreeClassifier, RobustTreeClassifier
+
+__all__ = [
+    "AttackModel",
+    "GreedyRobustTreeClassifier",
+    "HardwoodError",
+    "InvalidInputError",
+    "MissingEngineError",
+    "Model",
+    "Problem",
+    "Result",
+    "RobustTreeClassifier",
+    "SolverError",
+    "Status",
+    "Tree",
+    "__version__",
+    "accuracy",
+    "adversarial_accuracy",
+    "attack_samples",
+    "load_model",
+    "robust_radius",
+    "solve",
+]
+
+# Loaded on first use: they need scikit-learn, which takes a second that the child processes of solvers should not pay.
+_LAZY = {
+    "GreedyRobustTreeClassifier": "hardwood.estimators",
+    "RobustTreeClassifier": "hardwood.estimators",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'hardwood' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(_LAZY[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -80,6 +80,7 @@ class Problem:
         class_weight: Mapping[Any, float] | str | None = None,
         leaf_penalty: float = 0.0,
         min_samples_leaf: int = 0,
+        feature_names: tuple[str, ...] | None = None,
     ) -> Problem:
         """Validate data and build the problem.
 
@@ -97,8 +98,11 @@ class Problem:
             Multiplies the weight of each class, as in scikit-learn.
         leaf_penalty, min_samples_leaf
             See the class.
+        feature_names : tuple of str or None
+            Names of the columns, where X does not carry them itself.
         """
         matrix, names = as_matrix(X)
+        names = names if feature_names is None else feature_names
         if matrix is X or matrix.base is not None:
             matrix = matrix.copy()
         if matrix.shape[0] == 0 or matrix.shape[1] == 0:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hardwood.errors import InvalidInputError
-from hardwood.tables import as_matrix
+from hardwood.tables import as_matrix, check_finite
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -205,6 +205,7 @@ class Tree(_Structure):
         matrix, _ = as_matrix(X)
         if matrix.shape[1] != self.n_features:
             raise InvalidInputError(f"X has {matrix.shape[1]} features, but the tree was learned on {self.n_features}")
+        check_finite(matrix, self.feature_names)
         return matrix
 
     @cached_property

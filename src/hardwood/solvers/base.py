@@ -233,7 +233,7 @@ class Solver(ABC):
                 "weights that are not whole numbers",
             ),
             (problem.leaf_penalty > 0, self.supports_leaf_penalty, "leaf_penalty"),
-            (problem.min_samples_leaf > 1, self.supports_min_samples_leaf, "min_samples_leaf"),
+            (problem.min_samples_leaf > 0, self.supports_min_samples_leaf, "min_samples_leaf"),
         ):
             if asked and not can:
                 raise InvalidInputError(f"solver {self.name!r} does not support {what}; use solver='search'")
