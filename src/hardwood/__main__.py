@@ -1,0 +1,7 @@
+"""``python -m hardwood`` is the same as ``hardwood``."""
+
+from __future__ import annotations
+
+from hardwood.cli import main
+
+main()

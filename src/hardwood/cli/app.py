@@ -1,0 +1,57 @@
+"""The typer application, and what every command shares: errors and exit codes.
+
+Exit codes: 0 success, 1 bad data or a failure while running, 2 a command line that cannot be understood,
+130 interrupted before there was a result.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from hardwood._version import __version__
+from hardwood.errors import HardwoodError
+
+app = typer.Typer(
+    name="hardwood",
+    help="Decision trees an attacker cannot fool, with a proof of how good they are.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def _show_version(shown: bool) -> None:
+    if shown:
+        typer.echo(f"hardwood {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Entry point of the ``hardwood`` command."""
+    # Importing a module of commands registers them.
+    from hardwood.cli import info_commands, model_commands  # noqa: F401
+
+    try:
+        app()
+    except HardwoodError as error:
+        typer.echo(f"Error: {error}", err=True)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        typer.echo("Interrupted.", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader (head, less) has seen enough.
+        sys.stderr.close()
+        sys.exit(0)
