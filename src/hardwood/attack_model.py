@@ -270,14 +270,26 @@ class AttackModel:
         except (KeyError, TypeError, ValueError) as error:
             raise InvalidInputError(f"this is not a stored attack: {error!r}") from error
 
-    def __str__(self) -> str:
+    def describe(self, feature_names: Sequence[str] | None = None) -> str:
+        """Say in words what the attacker can do; features given by index are called by name where names are known."""
         if self.by_class is not None:
-            return "; ".join(f"class {label}: {model}" for label, model in self.by_class) or "no attack"
+            parts = [f"class {label}: {model.describe(feature_names)}" for label, model in self.by_class]
+            return "; ".join(parts) or "no attack"
         percent = self.unit == "range"
-        parts = [f"{key}: {_reach_to_text(reach, percent)}" for key, reach in self.features]
+        named = [(_name_of(key, feature_names), _reach_to_text(reach, percent)) for key, reach in self.features]
+        parts = [f"{name}: {text}" for name, text in named]
+        if len({text for _, text in named}) == 1 and self.n_features is not None:
+            return f"every feature {named[0][1]}"
         if self.n_features is None and (self.default != (0.0, 0.0) or not parts):
-            parts.append(("all others: " if parts else "") + _reach_to_text(self.default, percent))
+            parts.append(("others: " if parts else "every feature ") + _reach_to_text(self.default, percent))
         return ", ".join(parts)
+
+    def __str__(self) -> str:
+        return self.describe()
+
+
+def _name_of(key: FeatureKey, feature_names: Sequence[str] | None) -> str:
+    return feature_names[key] if isinstance(key, int) and feature_names is not None else str(key)
 
 
 def _plain(label: Any) -> Any:

@@ -138,11 +138,12 @@ def fit(
 
 
 def _fit_rows(result: Result, scores: dict[str, float]) -> list[tuple[str, str]]:
-    proof = (
-        "proven optimal"
-        if result.status is Status.OPTIMAL
-        else f"not proven: bound {result.bound:g}, gap {percent(result.gap)} (ended by {result.stopped_by})"
-    )
+    if result.status is Status.OPTIMAL:
+        proof = "proven optimal"
+    elif not get_solver(result.solver).proves:
+        proof = "a heuristic: nothing is proven"
+    else:
+        proof = f"not proven: bound {result.bound:g}, gap {percent(result.gap)} (ended by {result.stopped_by})"
     return [
         ("accuracy", percent(scores["accuracy"])),
         ("accuracy under attack", percent(scores["adversarial_accuracy"])),
@@ -215,7 +216,7 @@ def evaluate(
     weakest = _most_fragile(loaded, X, y, attack_used, features, wrong, table.lines, fragile)
     report = {
         "samples": len(y),
-        "attack": str(attack_used),
+        "attack": attack_used.describe(features),
         "accuracy": float(np.mean(~wrong)),
         "adversarial_accuracy": float(np.mean(~fooled)),
         "classes": classes,
@@ -224,7 +225,7 @@ def evaluate(
     if json:
         print_json(report)
         return
-    typer.echo(f"{len(y)} samples of {data.name}, attack: {attack_used}")
+    typer.echo(f"{len(y)} samples of {data.name}, attack: {attack_used.describe(features)}")
     rows = [(row["class"], row["samples"], row["accuracy"], row["adversarial_accuracy"]) for row in classes]
     rows.append(("all", len(y), report["accuracy"], report["adversarial_accuracy"]))
     print_table(
@@ -236,10 +237,7 @@ def evaluate(
         print_table(
             "Most fragile samples that are right as they are",
             ("line", "class", "bears", "change that flips it"),
-            [
-                (row["line"], row["class"], f"{row['bears']:.3g} x attack", row["change"] or "none within the attack")
-                for row in weakest
-            ],
+            [(row["line"], row["class"], f"{row['bears']:.3g} x attack", row["change"]) for row in weakest],
             left=4,
         )
 
@@ -259,10 +257,11 @@ def _most_fragile(
     order = [int(i) for i in np.argsort(bears, kind="stable") if not wrong[i] and np.isfinite(bears[i])][:count]
     if not order:
         return []
-    points = attack_samples(loaded.tree, X[order], y[order], attack)
     rows = []
-    for i, point in zip(order, points, strict=True):
-        moved = [] if np.isnan(point[0]) else np.flatnonzero(point != X[i])
-        change = ", ".join(f"{features[j]} {X[i, j]:g} -> {point[j]:.6g}" for j in moved)
-        rows.append({"line": lines[i], "class": y[i].item(), "bears": float(bears[i]), "change": change or None})
+    for i in order:
+        # The change is shown even where it lies just beyond the attack.
+        least = attack.scaled(max(1.0, float(bears[i]) * (1 + 1e-6)))
+        point = attack_samples(loaded.tree, X[[i]], y[[i]], least)[0]
+        change = ", ".join(f"{features[j]} {X[i, j]:g} -> {point[j]:.6g}" for j in np.flatnonzero(point != X[i]))
+        rows.append({"line": lines[i], "class": y[i].item(), "bears": float(bears[i]), "change": change})
     return rows

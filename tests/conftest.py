@@ -1,0 +1,40 @@
+"""Fixtures and settings that all tests share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# No deadline: the first call of a kernel may compile it. A failure prints a blob that reproduces it.
+settings.register_profile(
+    "hardwood",
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
+settings.load_profile("hardwood")
+
+
+@pytest.fixture(scope="session")
+def paper_data() -> Path:
+    """Folder with the paper's eight sets: HARDWOOD_DATA, or ../shared/data beside the checkout."""
+    named = os.environ.get("HARDWOOD_DATA")
+    folder = Path(named) if named else Path(__file__).resolve().parents[2] / "shared" / "data"
+    if not (folder / "haberman.csv").is_file():
+        pytest.skip("the paper's data sets are not here; set HARDWOOD_DATA to their folder")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def known_answers(paper_data: Path) -> list[dict[str, str]]:
+    """Rows of the table of proven answers that lies beside the data."""
+    import csv
+
+    path = paper_data.parent / "reference" / "known.csv"
+    if not path.is_file():
+        pytest.skip("the table of known answers (reference/known.csv beside the data) is not here")
+    with path.open() as stream:
+        return list(csv.DictReader(stream))
