@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, check_random_state, validate_data
 
 from hardwood.attack_model import AttackModel
 from hardwood.attacks import attack_samples, robust_radius
@@ -65,6 +65,8 @@ class BaseRobustTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         started = time.perf_counter()
         matrix, names, y = self._validate_training_data(X, y)
+        if sample_weight is not None:
+            matrix, y, sample_weight = _without_weightless(matrix, y, sample_weight)
         attack = AttackModel.parse(self.attack).fit(matrix, names)
         problem = Problem.from_data(
             matrix, y, attack, sample_weight=sample_weight, feature_names=names, **self._problem_parameters()
@@ -104,11 +106,13 @@ class BaseRobustTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of each row of X."""
-        return self.tree_.predict(self._validate(X))
+        matrix = self._validate(X)
+        return self.tree_.predict(matrix)
 
     def apply(self, X: Any) -> NDArray[np.int64]:
         """Return the number of the leaf in which each row of X ends."""
-        return self.tree_.apply(self._validate(X))
+        matrix = self._validate(X)
+        return self.tree_.apply(matrix)
 
     def adversarial_score(self, X: Any, y: Any, sample_weight: Any = None, *, attack: Any = None) -> float:
         """Return the accuracy when every sample is attacked; exact.
@@ -131,7 +135,8 @@ class BaseRobustTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def robust_radius(self, X: Any, y: Any, *, attack: Any = 1.0) -> NDArray[np.float64]:
         """Return how large an attack each sample bears; see `hardwood.robust_radius`."""
-        return robust_radius(self.tree_, self._validate(X), y, attack)
+        matrix = self._validate(X)
+        return robust_radius(self.tree_, matrix, y, attack)
 
     def _attack_or(self, attack: Any) -> Any:
         return self.attack_ if attack is None else attack
@@ -154,6 +159,13 @@ class BaseRobustTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted tree to a JSON file that `hardwood.load_model` reads."""
         self.to_model().save(path)
+
+
+def _without_weightless(matrix: NDArray[np.float64], y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+    """Drop samples of weight zero, so that they are as good as absent: not even margins keep clear of them."""
+    weight = _check_sample_weight(sample_weight, matrix, dtype=np.float64)
+    kept = weight != 0
+    return (matrix, y, weight) if kept.all() or not kept.any() else (matrix[kept], y[kept], weight[kept])
 
 
 def _seed(random_state: Any) -> int:

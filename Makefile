@@ -1,0 +1,40 @@
+# Everything runs in .venv, which is made on first use: python3, pip and make are all that is needed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+# Where the paper's data sets lie, if anywhere; the tests and benchmarks that need them say so when they are missing.
+HARDWOOD_DATA ?= $(wildcard $(abspath ../shared/data))
+export HARDWOOD_DATA
+
+.PHONY: demo test test-all lint types install bench docs clean
+
+demo: $(INSTALLED)
+	$(BIN)/hardwood demo
+
+test: lint types
+	$(BIN)/python -m pytest -n 2 -m "not slow" --cov --cov-report=term:skip-covered
+
+test-all: lint types
+	$(BIN)/python -m pytest -n 2
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/lint-imports
+
+types: $(INSTALLED)
+	$(BIN)/mypy
+
+bench: $(INSTALLED)
+	$(BIN)/python -m benchmarks
+
+install: $(INSTALLED)
+
+$(INSTALLED): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage docs/_build

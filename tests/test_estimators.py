@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import pickle
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.model_selection import cross_val_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from hardwood import (
+    AttackModel,
+    GreedyRobustTreeClassifier,
+    InvalidInputError,
+    RobustTreeClassifier,
+    adversarial_accuracy,
+    load_model,
+)
+
+
+def expected_failures(estimator: object) -> dict[str, str]:
+    # The check expects a class of weight 0.0001 to be given up. scikit-learn's own trees do so only because the check
+    # sets their min_weight_fraction_leaf; a tree that minimises errors keeps what costs nothing to keep.
+    return {"check_class_weight_classifiers": "asks for a least weight per leaf"}
+
+
+@parametrize_with_checks(
+    [GreedyRobustTreeClassifier(), RobustTreeClassifier(solver="greedy")], expected_failed_checks=expected_failures
+)
+def test_scikit_learn_finds_nothing_to_complain_about(estimator: object, check: object) -> None:
+    with warnings.catch_warnings():
+        # scikit-learn's own checks warn about arrays and joblib set-ups that are none of our business.
+        warnings.simplefilter("ignore")
+        check(estimator)  # type: ignore[operator]
+
+
+def test_a_frame_with_any_labels_and_an_attack_by_name() -> None:
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    y = y.map({0: "setosa", 1: "versicolor", 2: "virginica"})
+    clf = GreedyRobustTreeClassifier(2, attack={"petal length (cm)": 0.6, "*": 0.3}).fit(X, y)
+    assert clf.classes_.tolist() == ["setosa", "versicolor", "virginica"]
+    assert set(clf.predict(X)) <= set(clf.classes_)
+    assert clf.feature_names_in_.tolist() == list(X.columns)
+    assert clf.adversarial_score(X, y) < clf.score(X, y)
+    assert clf.adversarial_score(X, y, attack=0.0) == clf.score(X, y)
+    assert "petal" in str(clf.tree_)
+
+
+def test_fit_changes_no_parameter_and_returns_self() -> None:
+    X, y = load_iris(return_X_y=True)
+    attack = AttackModel.fraction_of_range(0.1)
+    clf = GreedyRobustTreeClassifier(2, attack=attack)
+    before = clf.get_params()
+    assert clf.fit(X, y) is clf
+    assert clf.get_params() == before
+    assert clf.attack is attack
+    assert clf.attack_.reach(4)[0][0] == pytest.approx(0.1 * (X.max(axis=0) - X.min(axis=0)))
+    again = clone(clf).fit(X, y)
+    assert again.tree_ == clf.tree_
+
+
+def test_the_score_under_attack_is_the_exact_one() -> None:
+    X, y = load_iris(return_X_y=True)
+    clf = GreedyRobustTreeClassifier(3, attack=0.1).fit(X, y)
+    assert clf.adversarial_score(X, y) == adversarial_accuracy(clf.tree_, X, y, 0.1)
+    assert np.mean(clf.robust_radius(X, y) >= 0.1) == clf.adversarial_score(X, y)
+    assert np.mean(np.isnan(clf.attack_samples(X, y)).all(axis=1)) == clf.adversarial_score(X, y)
+    assert clf.get_n_leaves() == len(np.unique(clf.apply(X)))
+
+
+def test_a_saved_tree_is_the_same_tree(tmp_path: Path) -> None:
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    clf = GreedyRobustTreeClassifier(3, attack={"petal width (cm)": (0.1, float("inf"))}).fit(X, y)
+    clf.save(tmp_path / "model.json")
+    model = load_model(tmp_path / "model.json")
+    assert model.tree == clf.tree_
+    assert model.attack == clf.attack_
+    assert model.predict(X).tolist() == clf.predict(X).tolist()
+    assert model.training["solver"] == "greedy"
+    assert pickle.loads(pickle.dumps(clf)).predict(X).tolist() == clf.predict(X).tolist()
+
+
+def test_estimators_work_in_cross_validation() -> None:
+    X, y = load_iris(return_X_y=True)
+    assert cross_val_score(GreedyRobustTreeClassifier(3), X, y).mean() > 0.9
+
+
+def test_columns_are_named_in_complaints() -> None:
+    table = pd.DataFrame({"age": [1.0, 2.0], "city": ["Delft", "Leiden"]})
+    with pytest.raises(InvalidInputError, match="column 'city' holds 'Delft'"):
+        GreedyRobustTreeClassifier().fit(table, [0, 1])
+    table = pd.DataFrame({"age": [1.0, 2.0], "height": [1.0, np.nan]})
+    with pytest.raises(InvalidInputError, match="NaN in column 'height', row 1"):
+        GreedyRobustTreeClassifier().fit(table, [0, 1])
+
+
+def test_parameters_of_the_solver_are_checked() -> None:
+    X, y = [[0.0], [1.0]], [0, 1]
+    with pytest.raises(InvalidInputError, match="no choice of engine"):
+        RobustTreeClassifier(solver="greedy", engine="highs").fit(X, y)
+    with pytest.raises(InvalidInputError, match="n_jobs=0"):
+        RobustTreeClassifier(solver="greedy", n_jobs=0).fit(X, y)
+    with pytest.raises(InvalidInputError, match="'quantum' is not known"):
+        RobustTreeClassifier(solver="quantum").fit(X, y)
+
+
+def test_a_random_state_object_is_as_good_as_a_seed() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.random((50, 9)), rng.integers(0, 2, 50)
+    clf = GreedyRobustTreeClassifier(3, max_features=2, random_state=np.random.RandomState(4))
+    assert clf.fit(X, y).get_depth() <= 3
