@@ -1,15 +1,21 @@
 """Greedy robust trees: no proof, but a tree in milliseconds.
 
-GROOT (Vos & Verwer, "Efficient Training of Robust Decision Trees Against Adversarial Examples", ICML 2021) grows a
-tree top-down. A split is scored by the worst weighted Gini impurity that the attacker can force by choosing a side for
-every sample that can reach both; the samples are then distributed in that worst way and each child grows from its
-share. The published code is for two classes of equal weight; here the same rule holds for any number of classes and
-any weights.
+Three criteria, all top-down:
+
+- ``"groot"`` (Vos & Verwer, "Efficient Training of Robust Decision Trees Against Adversarial Examples", ICML 2021). A
+  split is scored by the worst weighted Gini impurity that the attacker can force by choosing a side for every sample
+  that can reach both; the samples are then distributed in that worst way and each child grows from its share. The
+  published code is for two classes of equal weight; here the same rule holds for any number of classes and any weights.
+- ``"chen"`` (Chen, Zhang, Boning & Hsieh, "Robust Decision Trees Against Adversarial Examples", ICML 2019). The worst of
+  four placements only, with Gini impurity or entropy; the samples are then divided by their own values.
+- ``"adversarial-error"`` (FPRDT; Guo, Teng, Gao & Zhou, "Fast Provably Robust Decision Trees and Boosting", ICML 2022).
+  Greedy on the number of samples that the whole tree loses.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,18 +27,24 @@ from hardwood.solvers.base import Run, Solver, register
 from hardwood.thresholds import cluster, index_of
 from hardwood.tree import IndexTree
 
-CRITERIA = ("groot",)
+CRITERIA = ("groot", "chen", "adversarial-error")
+IMPURITIES = ("gini", "entropy")
+
+EventArray = NDArray[np.int32]
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 
 @register
 class GreedySolver(Solver):
-    """Grow a tree split by split on the impurity under attack."""
+    """Grow a tree split by split on the impurity or the errors under attack."""
 
     name = "greedy"
-    summary = "GROOT: greedy on the worst-case Gini impurity; no proof, milliseconds"
+    summary = "GROOT, Chen et al. or FPRDT: greedy on impurity or errors under attack; no proof, milliseconds"
     proves = False
     defaults: ClassVar[Mapping[str, Any]] = {
         "criterion": "groot",
+        "impurity": "gini",
         "min_samples_split": 2,
         "min_samples_leaf": 1,
         "max_features": None,
@@ -43,10 +55,55 @@ class GreedySolver(Solver):
         run.report(grow(problem, random_state=run.random_state, **run.options))
 
 
+@dataclass(frozen=True, eq=False)
+class Events:
+    """Per feature, the lower ends, values and upper ends of all samples in one sorted list.
+
+    Attributes
+    ----------
+    code : int32 array of shape (n_features, 3 n_samples)
+        ``kind * n_samples + sample``; kind 0 is the lower end, 1 the value, 2 the upper end.
+    rank : int32 array of shape (n_features, 3 n_samples)
+        Cluster of each event, -1 and ``n_ranks`` for the infinities.
+    first, last : tuple of float arrays
+        Smallest and largest value of each cluster.
+    """
+
+    code: EventArray
+    rank: EventArray
+    first: tuple[FloatArray, ...]
+    last: tuple[FloatArray, ...]
+
+    @classmethod
+    def sort(cls, problem: Problem) -> Events:
+        """Sort the events of all samples: O(p n log n)."""
+        n, p = problem.values.shape
+        code, rank = np.empty((p, 3 * n), np.int32), np.empty((p, 3 * n), np.int32)
+        first, last = [], []
+        for j in range(p):
+            clusters = cluster(np.concatenate([problem.lower[:, j], problem.values[:, j], problem.upper[:, j]]))
+            code[j], rank[j] = clusters.order, clusters.rank[clusters.order]
+            first.append(clusters.first)
+            last.append(clusters.last)
+        return cls(code, rank, tuple(first), tuple(last))
+
+    def of_samples(self, samples: IntArray) -> Events:
+        """Return the events of some samples, numbered as in `samples`; no sorting is needed."""
+        n = self.code.shape[1] // 3
+        position = np.full(n, -1, np.int32)
+        position[samples] = np.arange(len(samples), dtype=np.int32)
+        kind, sample = np.divmod(self.code, np.int32(n))
+        kept = position[sample] >= 0
+        shape = (len(self.code), 3 * len(samples))
+        code = kind[kept] * np.int32(len(samples)) + position[sample[kept]]
+        return Events(code.reshape(shape), self.rank[kept].reshape(shape), self.first, self.last)
+
+
 def grow(
     problem: Problem,
     *,
     criterion: str = "groot",
+    impurity: str = "gini",
     min_samples_split: int = 2,
     min_samples_leaf: int = 1,
     max_features: int | float | str | None = None,
@@ -58,67 +115,116 @@ def grow(
     Parameters
     ----------
     problem : Problem
-    criterion : {"groot"}
+    criterion : {"groot", "chen", "adversarial-error"}
+        See the module.
+    impurity : {"gini", "entropy"}
+        What ``"chen"`` measures; the other criteria know no entropy.
     min_samples_split : int
         A node with fewer samples becomes a leaf.
     min_samples_leaf : int
-        A split that leaves fewer samples on one side, as the attacker distributes them, is not made.
+        A split that leaves fewer samples on one side, as the criterion distributes them, is not made.
     max_features : None, "sqrt", "log2", int or float
         How many features, drawn at random, each split may choose from; None for all.
     robust_weight : float
         Share of the movable samples that the attacker really moves; 0 learns without an attacker, 1 with a full one.
+        ``"adversarial-error"`` counts errors under the full attack only.
     random_state : int
         Seed of the draw of features.
     """
+    _check(criterion, impurity, min_samples_split, min_samples_leaf, robust_weight)
+    sizes = (min_samples_split, min_samples_leaf, _count_features(max_features, problem.n_features))
+    rng = np.random.default_rng(random_state)
+    if criterion == "adversarial-error":
+        return _grow_on_errors(problem, sizes, rng)
+    return grow_on_impurity(problem, Events.sort(problem), problem.weight, criterion, impurity, sizes, robust_weight, rng)
+
+
+def grow_on_impurity(
+    problem: Problem,
+    events: Events,
+    weight: FloatArray,
+    criterion: str,
+    impurity: str,
+    sizes: tuple[int, int, int],
+    robust_weight: float,
+    rng: np.random.Generator,
+) -> IndexTree:
+    """Grow a tree from sorted events, which are left as they are; samples of weight 0 take no part."""
     from hardwood.kernels import greedy as kernel
 
-    if criterion not in CRITERIA:
-        raise InvalidInputError(f"criterion={criterion!r}; it must be one of {', '.join(map(repr, CRITERIA))}")
+    taken = np.flatnonzero(weight > 0)
+    if len(taken) < problem.n_samples:
+        events = events.of_samples(taken)
+    weight = np.ascontiguousarray(weight[taken])
+    # A binary tree with a sample in every leaf has at most 2 n - 1 nodes.
+    arrays = _node_arrays(problem.max_depth, len(taken))
+    size = kernel.grow(
+        events.code.copy(),
+        events.rank.copy(),
+        np.array([len(values) for values in events.first], dtype=np.int64),
+        np.ascontiguousarray(problem.label[taken]),
+        weight,
+        problem.n_classes,
+        problem.max_depth,
+        *sizes,
+        robust_weight,
+        {"groot": kernel.GROOT, "chen": kernel.CHEN_GINI if impurity == "gini" else kernel.CHEN_ENTROPY}[criterion],
+        bool(np.all(weight == 1)),
+        rng,
+        *arrays,
+    )
+    feature, rank, left, right, label = (array[:size] for array in arrays)
+    index = np.full(size, -1)
+    for node in np.flatnonzero(left >= 0):
+        j, r = int(feature[node]), int(rank[node])
+        index[node] = index_of((events.last[j][r] + events.first[j][r + 1]) / 2, j, problem.endpoints)
+    return IndexTree(feature, index, left, right, label)
+
+
+def _grow_on_errors(problem: Problem, sizes: tuple[int, int, int], rng: np.random.Generator) -> IndexTree:
+    from hardwood.kernels import adversarial_error as kernel
+
+    ends = problem.endpoints
+    arrays = _node_arrays(problem.max_depth, problem.n_samples)
+    size = kernel.grow(
+        ends.lower_rank,
+        ends.upper_rank,
+        np.concatenate([[0], np.cumsum(ends.n_ranks)]),
+        np.concatenate(ends.first),
+        np.concatenate(ends.last),
+        problem.label,
+        problem.weight,
+        problem.n_classes,
+        problem.max_depth,
+        *sizes,
+        rng,
+        *arrays,
+    )
+    return IndexTree(*(array[:size] for array in arrays))
+
+
+def _node_arrays(max_depth: int, n_samples: int) -> tuple[IntArray, ...]:
+    capacity = min(2 ** (min(max_depth, 40) + 1), 2 * n_samples) + 1
+    return tuple(np.empty(capacity, np.int64) for _ in range(5))
+
+
+def _check(criterion: str, impurity: str, min_samples_split: int, min_samples_leaf: int, robust_weight: float) -> None:
+    for value, name, known in ((criterion, "criterion", CRITERIA), (impurity, "impurity", IMPURITIES)):
+        if value not in known:
+            raise InvalidInputError(f"{name}={value!r}; it must be one of {', '.join(map(repr, known))}")
+    if impurity != "gini" and criterion != "chen":
+        raise InvalidInputError(f"impurity={impurity!r} is for criterion='chen', not for criterion={criterion!r}")
     if not 0 <= robust_weight <= 1:
         raise InvalidInputError(f"robust_weight={robust_weight!r}; it must be between 0 and 1")
+    if robust_weight != 1 and criterion == "adversarial-error":
+        raise InvalidInputError(
+            f"robust_weight={robust_weight!r} has no meaning for criterion='adversarial-error'; leave it at 1"
+        )
     for value, name, least in (
         (min_samples_split, "min_samples_split", 2), (min_samples_leaf, "min_samples_leaf", 1),
     ):  # fmt: skip
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
             raise InvalidInputError(f"{name}={value!r}; it must be a whole number >= {least}")
-    n, p = problem.values.shape
-    events, ranks = np.empty((p, 3 * n), np.int32), np.empty((p, 3 * n), np.int32)
-    first: list[NDArray[np.float64]] = []
-    last: list[NDArray[np.float64]] = []
-    for j in range(p):
-        clusters = cluster(np.concatenate([problem.lower[:, j], problem.values[:, j], problem.upper[:, j]]))
-        events[j], ranks[j] = clusters.order, clusters.rank[clusters.order]
-        first.append(clusters.first)
-        last.append(clusters.last)
-    # A binary tree with a sample in every leaf has at most 2 n - 1 nodes.
-    capacity = min(2 ** (min(problem.max_depth, 40) + 1), 2 * n) + 1
-    feature, rank, left, right, label = (np.empty(capacity, np.int64) for _ in range(5))
-    size = kernel.grow(
-        events,
-        ranks,
-        np.array([len(values) for values in first], dtype=np.int64),
-        problem.label,
-        problem.weight,
-        problem.n_classes,
-        problem.max_depth,
-        min_samples_split,
-        min_samples_leaf,
-        _count_features(max_features, p),
-        robust_weight,
-        kernel.GROOT,
-        bool(np.all(problem.weight == 1)),
-        np.random.default_rng(random_state),
-        feature,
-        rank,
-        left,
-        right,
-        label,
-    )
-    index = np.full(size, -1)
-    for node in np.flatnonzero(left[:size] >= 0):
-        j, r = int(feature[node]), int(rank[node])
-        index[node] = index_of((last[j][r] + first[j][r + 1]) / 2, j, problem.endpoints)
-    return IndexTree(feature[:size], index, left[:size], right[:size], label[:size])
 
 
 def _count_features(max_features: int | float | str | None, n_features: int) -> int:
