@@ -113,13 +113,24 @@ def test_values_within_the_noise_are_one_cluster_and_keep_their_extent() -> None
     assert cluster(np.array([np.inf, -np.inf])).rank.tolist() == [0, -1]
 
 
+def test_columns_that_are_merged_are_ranked_as_if_they_were_sorted() -> None:
+    rng = np.random.default_rng(11)
+    x = rng.integers(0, 20, 50) / 10
+    columns = (x - rng.integers(0, 3, 50) / 10, x, np.where(rng.random(50) < 0.2, np.inf, x + 0.3))
+    plain, merged = cluster(*columns), cluster(*columns, order=np.argsort(x))
+    np.testing.assert_array_equal(merged.rank, plain.rank)
+    np.testing.assert_array_equal(plain.rank, cluster(np.concatenate(columns)).rank)
+    assert np.all(np.diff(merged.rank[merged.order]) >= 0)
+    assert sorted(merged.order) == list(range(150))
+
+
 def test_noise_is_judged_at_the_magnitude_of_the_data() -> None:
     base = 1e6
     assert cluster(np.array([base, base + 1e-10, base + 1e-3])).rank.tolist() == [0, 0, 1]
 
 
 def test_thresholds_lie_midway_between_the_ends_that_reach_the_node() -> None:
-    ends = cluster_endpoints(np.array([[0.0], [4.0], [10.0]]), np.array([[1.0], [5.0], [11.0]]))
+    ends = cluster_endpoints(np.array([[0.0], [4.0], [10.0]]), np.array([[1.0], [5.0], [11.0]]), [None])
     everyone = (ends.lower_rank[:, 0], ends.upper_rank[:, 0])
     assert maximum_margin(1, 0, *everyone, ends) == 2.5
     without_middle = (ends.lower_rank[[0, 2], 0], ends.upper_rank[[0, 2], 0])
@@ -132,5 +143,5 @@ def test_thresholds_lie_midway_between_the_ends_that_reach_the_node() -> None:
 
 def test_the_midpoint_of_neighbouring_floats_does_not_jump_over_the_upper_one() -> None:
     low, high = 1.0, np.nextafter(1.0, 2)
-    ends = cluster_endpoints(np.array([[low], [high]]), np.array([[low], [high]]))
+    ends = cluster_endpoints(np.array([[low], [high]]), np.array([[low], [high]]), [None])
     assert ends.n_ranks.tolist() == [1]  # a rounding error apart is no distance at all

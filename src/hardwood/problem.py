@@ -152,7 +152,15 @@ class Problem:
     @cached_property
     def endpoints(self) -> Endpoints:
         """Endpoint clusters and ranks (`hardwood.thresholds`)."""
-        return cluster_endpoints(self.lower, self.upper)
+        return cluster_endpoints(self.lower, self.upper, self.value_order)
+
+    @cached_property
+    def value_order(self) -> RankArray:
+        """Order of the values of each feature, of shape (n_features, n_samples)."""
+        order = np.empty((self.n_features, self.n_samples), np.int32)
+        for j in range(self.n_features):
+            order[j] = np.argsort(self.values[:, j], kind="stable")
+        return order
 
     @property
     def lower_rank(self) -> RankArray:

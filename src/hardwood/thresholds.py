@@ -6,6 +6,7 @@ one feature that are closer than `TOLERANCE` of its spread therefore count as on
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,44 +62,56 @@ class Clusters:
     last: FloatArray
 
 
-def cluster(values: FloatArray) -> Clusters:
-    """Sort and cluster values: O(n log n)."""
-    order = np.argsort(values, kind="stable")
-    ordered = values[order]
+def cluster(*columns: FloatArray, order: NDArray[np.integer] | None = None) -> Clusters:
+    """Sort and cluster the values of one or more columns of equal length, numbered as if they stood one after another.
+
+    Parameters
+    ----------
+    *columns : float arrays of shape (n,)
+    order : int array of shape (n,) or None
+        An order in which each column is (nearly) sorted; then they need only be merged, in O(n).
+    """
+    n = len(columns[0])
+    arranged = columns if order is None else [column[order] for column in columns]
+    values = np.concatenate(arranged)
+    # The stable sort is timsort, which merges sorted runs; it also makes ties independent of the machine.
+    by_value = np.argsort(values, kind="stable")
+    ordered = values[by_value]
+    if order is not None:
+        part, position = np.divmod(by_value, n)
+        by_value = order[position] + part * n
     low, high = np.searchsorted(ordered, -np.inf, side="right"), np.searchsorted(ordered, np.inf, side="left")
     finite = ordered[low:high]
     rank = np.empty(len(values), np.int32)
-    rank[order[:low]] = -1
+    rank[by_value[:low]] = -1
     if len(finite) == 0:
-        rank[order[high:]] = 0
-        return Clusters(order, rank, finite, finite)
+        rank[by_value[high:]] = 0
+        return Clusters(by_value, rank, finite, finite)
     # Besides the spread, respect what float64 can resolve at this magnitude.
     noise = max(TOLERANCE * (finite[-1] - finite[0]), 4 * np.finfo(float).eps * max(-finite[0], finite[-1]))
-    starts = np.concatenate([[True], np.diff(finite) > noise])
-    rank[order[low:high]] = np.cumsum(starts, dtype=np.int32) - 1
-    first, last = finite[starts], finite[np.concatenate([starts[1:], [True]])]
-    rank[order[high:]] = len(first)
-    return Clusters(order, rank, first, last)
+    starts = np.empty(len(finite), dtype=bool)
+    starts[0] = True
+    np.greater(finite[1:] - finite[:-1], noise, out=starts[1:])
+    rank[by_value[low:high]] = np.cumsum(starts, dtype=np.int32) - 1
+    first, last = finite[starts], finite[np.append(starts[1:], True)]
+    rank[by_value[high:]] = len(first)
+    return Clusters(by_value, rank, first, last)
 
 
-def cluster_endpoints(lower: FloatArray, upper: FloatArray) -> Endpoints:
-    """Rank the endpoints of all boxes: O(p n log n)."""
+def cluster_endpoints(lower: FloatArray, upper: FloatArray, orders: Iterable[NDArray[np.integer] | None]) -> Endpoints:
+    """Rank the endpoints of all boxes; `orders` as in `cluster`, one per feature."""
     n, p = lower.shape
     lower_rank, upper_rank = np.empty((n, p), np.int32), np.empty((n, p), np.int32)
     by_feature = []
-    for j in range(p):
-        clusters = cluster(np.concatenate([lower[:, j], upper[:, j]]))
+    for j, order in enumerate(orders):
+        clusters = cluster(lower[:, j], upper[:, j], order=order)
         lower_rank[:, j], upper_rank[:, j] = clusters.rank[:n], clusters.rank[n:]
         by_feature.append((clusters.first, clusters.last))
     n_ranks = np.array([len(first) for first, _ in by_feature], dtype=np.int64)
     for array in (lower_rank, upper_rank, n_ranks):
         array.setflags(write=False)
     return Endpoints(
-        lower_rank,
-        upper_rank,
-        n_ranks,
-        tuple(f for f, _ in by_feature),
-        tuple(last for _, last in by_feature),
+        lower_rank, upper_rank, n_ranks, tuple(f for f, _ in by_feature), tuple(last for _, last in by_feature)
     )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from hardwood.kernels.signatures import IN_F1, IN_I1, OUT_I1, read_only
+from hardwood.kernels.signatures import IN_F1, IN_I1, OUT_I1
 
 GROOT = 0
 """Worst-case weighted Gini impurity over all placements of the movable samples."""
@@ -19,11 +19,12 @@ CHEN_GINI = 1
 """Worst weighted Gini impurity of four placements: as is, all left, all right, swapped."""
 CHEN_ENTROPY = 2
 """The same with entropy, i.e. information gain."""
+LOWER, VALUE, UPPER = 0, 2, 4
+"""Bits of an event that tell what is passed."""
 NO_GAIN = 1e-12
 """A split must lower the impurity by more than rounding errors do."""
 
 _EVENTS = nb.types.Array(nb.int32, 2, "C")
-_IN_EVENT_RANKS = read_only(nb.int32, 2)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -142,20 +143,81 @@ def _worst_placement(criterion, sure_left, may_leave, may_enter, sure_right, rob
 
 
 @nb.njit(cache=True, nogil=True)
-def _pass_event(event, n, label, weight, sure_left, may_leave, may_enter, sure_right):
-    kind = event // n
-    i = event - kind * n
+def _pass_event(event, label, weight, sure_left, may_leave, may_enter, sure_right):
+    kind = event & 6
+    i = event >> 3
     c = label[i]
     w = weight[i]
-    if kind == 0:
+    if kind == LOWER:
         sure_right[c] -= w
         may_enter[c] += w
-    elif kind == 1:
+    elif kind == VALUE:
         may_enter[c] -= w
         may_leave[c] += w
     else:
         may_leave[c] -= w
         sure_left[c] += w
+
+
+@nb.njit(cache=True, nogil=True)
+def _scan_two_classes(events, ranks, begin, end, lowest, highest, n_ranks, totals):
+    """Return the least score of a feature and its rank: `_groot_placement` for two classes of unweighted samples.
+
+    The general scan spends its time on looking up samples and on loops over two classes; here an event carries its
+    class, counts are scalars, and the totals, which no threshold changes, are divided by once.
+    """
+    total0, total1 = totals[0], totals[1]
+    inverse0, inverse1 = 1.0 / total0, 1.0 / total1
+    inverse_squares = 1.0 / (total0 * total0 + total1 * total1)
+    # Of each class: certainly left, left as it stands, not certainly right.
+    left0 = left1 = stands0 = stands1 = reach0 = reach1 = 0.0
+    best, best_rank = np.inf, -1
+    for k in range(begin, end - 1):
+        event = events[k]
+        kind = event & 6
+        if event & 1:
+            if kind == LOWER:
+                reach1 += 1.0
+            elif kind == VALUE:
+                stands1 += 1.0
+            else:
+                left1 += 1.0
+        elif kind == LOWER:
+            reach0 += 1.0
+        elif kind == VALUE:
+            stands0 += 1.0
+        else:
+            left0 += 1.0
+        rank = ranks[k]
+        following = ranks[k + 1]
+        if following == rank:
+            continue
+        if following >= n_ranks:
+            break
+        if rank < 0 or rank <= lowest:
+            continue
+        if rank >= highest:
+            break
+        low = max(left0 * inverse0, left1 * inverse1)
+        high = min(reach0 * inverse0, reach1 * inverse1)
+        if low > high:
+            share = 0.5 * (low + high)
+        else:
+            share = min(max((total0 * stands0 + total1 * stands1) * inverse_squares, low), high)
+        a0 = min(max(np.rint(share * total0), left0), reach0)
+        a1 = min(max(np.rint(share * total1), left1), reach1)
+        a = a0 + a1
+        b0, b1 = total0 - a0, total1 - a1
+        b = b0 + b1
+        # Impurity times half the weight of the node: a0 a1 / a + b0 b1 / b.
+        score = 0.0
+        if a > 0.0:
+            score += a0 * a1 / a
+        if b > 0.0:
+            score += b0 * b1 / b
+        if score < best:
+            best, best_rank = score, rank
+    return 2.0 * best / (total0 + total1), best_rank
 
 
 @nb.njit(cache=True, nogil=True)
@@ -174,13 +236,13 @@ def region(node, j, parent, feature, index, left, n_ranks):
 
 
 @nb.njit(cache=True, nogil=True)
-def _partition(events, ranks, begin, end, n, goes_left, buffer, rank_buffer):
+def _partition(events, ranks, begin, end, goes_left, buffer, rank_buffer):
     """Divide a segment stably: events of samples that go left first."""
     write = begin
     kept = 0
     for k in range(begin, end):
         event = events[k]
-        if goes_left[event % n]:
+        if goes_left[event >> 3]:
             events[write] = event
             ranks[write] = ranks[k]
             write += 1
@@ -212,8 +274,8 @@ def grow(
     Parameters
     ----------
     events, ranks : int32 array of shape (n_features, 3 n)
-        Per feature the events ``kind * n + sample`` (kind 0 lower end, 1 value, 2 upper end) sorted by rank, and their
-        ranks. Reordered in place.
+        Per feature the events ``8 * sample + 2 * kind + (label == 1)`` (kind 0 lower end, 1 value, 2 upper end) sorted
+        by rank, and their ranks. Reordered in place.
     n_ranks : number of finite ranks per feature; -1 and ``n_ranks`` stand for the infinities.
     label, weight : class code and weight of each sample.
     feature, index, left, right, leaf_label : written; large enough for the largest tree of this depth.
@@ -248,8 +310,8 @@ def grow(
         begin, end = 3 * begin_of[node], 3 * end_of[node]
         totals[:] = 0.0
         for k in range(begin, end):
-            if events[0, k] < n:
-                totals[label[events[0, k]]] += weight[events[0, k]]
+            if events[0, k] & 6 == LOWER:
+                totals[label[events[0, k] >> 3]] += weight[events[0, k] >> 3]
         weight_here = totals.sum()
         feature[node] = index[node] = left[node] = right[node] = -1
         leaf_label[node] = np.argmax(totals)
@@ -271,12 +333,17 @@ def grow(
         for a in range(max_features):
             j = order[a]
             lowest, highest = region(node, j, parent_of, feature, index, left, n_ranks)
+            if criterion == GROOT and n_classes == 2 and whole and robust_weight == 1.0:
+                score, rank = _scan_two_classes(events[j], ranks[j], begin, end, lowest, highest, n_ranks[j], totals)
+                if score < best:
+                    best, best_feature, best_rank = score, j, rank
+                continue
             sure_left[:] = 0.0
             may_leave[:] = 0.0
             may_enter[:] = 0.0
             sure_right[:] = totals
             for k in range(begin, end - 1):
-                _pass_event(events[j, k], n, label, weight, sure_left, may_leave, may_enter, sure_right)
+                _pass_event(events[j, k], label, weight, sure_left, may_leave, may_enter, sure_right)
                 rank = ranks[j, k]
                 following = ranks[j, k + 1]
                 if following >= n_ranks[j]:
@@ -301,27 +368,27 @@ def grow(
         may_enter[:] = 0.0
         sure_right[:] = totals
         for k in range(begin, end):
-            i = events[j, k] % n
+            i = events[j, k] >> 3
             if ranks[j, k] <= best_rank:
-                _pass_event(events[j, k], n, label, weight, sure_left, may_leave, may_enter, sure_right)
-                goes_left[i] = events[j, k] >= n
-            elif events[j, k] < n:
+                _pass_event(events[j, k], label, weight, sure_left, may_leave, may_enter, sure_right)
+                goes_left[i] = events[j, k] & 6 != LOWER
+            elif events[j, k] & 6 == LOWER:
                 goes_left[i] = False
         _worst_placement(criterion, sure_left, may_leave, may_enter, sure_right, robust_weight, whole, work, moved)
         for c in range(n_classes):
             balance[c] = moved[c] - work[1, c]
         n_left = 0
         for k in range(begin, end):
-            i = events[j, k] % n
+            i = events[j, k] >> 3
             c = label[i]
-            if events[j, k] < n:
+            if events[j, k] & 6 == LOWER:
                 # Lower end passed, value not: may be moved to the left.
                 if ranks[j, k] <= best_rank and not goes_left[i] and balance[c] >= 0.5 * weight[i] and weight[i] > 0:
                     goes_left[i] = True
                     balance[c] -= weight[i]
             elif (
                 # Value passed, upper end not: may be moved to the right.
-                events[j, k] >= 2 * n
+                events[j, k] & 6 == UPPER
                 and ranks[j, k] > best_rank
                 and goes_left[i]
                 and balance[c] <= -0.5 * weight[i]
@@ -330,13 +397,13 @@ def grow(
                 goes_left[i] = False
                 balance[c] += weight[i]
         for k in range(begin, end):
-            if events[j, k] < n and goes_left[events[j, k]]:
+            if events[j, k] & 6 == LOWER and goes_left[events[j, k] >> 3]:
                 n_left += 1
         n_here = (end - begin) // 3
         if n_left < min_samples_leaf or n_here - n_left < min_samples_leaf or n_left == 0 or n_left == n_here:
             continue
         for other in range(n_features):
-            _partition(events[other], ranks[other], begin, end, n, goes_left, buffer, rank_buffer)
+            _partition(events[other], ranks[other], begin, end, goes_left, buffer, rank_buffer)
         feature[node], index[node], leaf_label[node] = j, best_rank, -1
         left[node], right[node] = n_nodes, n_nodes + 1
         for child in range(n_nodes, n_nodes + 2):

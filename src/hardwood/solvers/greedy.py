@@ -55,6 +55,10 @@ class GreedySolver(Solver):
         run.report(grow(problem, random_state=run.random_state, **run.options))
 
 
+MOST_SAMPLES = 2**28 - 1
+"""More would not fit into the 32 bits of an event."""
+
+
 @dataclass(frozen=True, eq=False)
 class Events:
     """Per feature, the lower ends, values and upper ends of all samples in one sorted list.
@@ -62,7 +66,7 @@ class Events:
     Attributes
     ----------
     code : int32 array of shape (n_features, 3 n_samples)
-        ``kind * n_samples + sample``; kind 0 is the lower end, 1 the value, 2 the upper end.
+        ``8 * sample + 2 * kind + (label == 1)``; kind 0 is the lower end, 1 the value, 2 the upper end.
     rank : int32 array of shape (n_features, 3 n_samples)
         Cluster of each event, -1 and ``n_ranks`` for the infinities.
     first, last : tuple of float arrays
@@ -79,10 +83,16 @@ class Events:
         """Sort the events of all samples: O(p n log n)."""
         n, p = problem.values.shape
         code, rank = np.empty((p, 3 * n), np.int32), np.empty((p, 3 * n), np.int32)
+        if n > MOST_SAMPLES:
+            raise InvalidInputError(f"{n:,} samples are more than the greedy learner can take ({MOST_SAMPLES:,})")
+        is_class_1 = problem.label == 1
         first, last = [], []
         for j in range(p):
-            clusters = cluster(np.concatenate([problem.lower[:, j], problem.values[:, j], problem.upper[:, j]]))
-            code[j], rank[j] = clusters.order, clusters.rank[clusters.order]
+            columns = (problem.lower[:, j], problem.values[:, j], problem.upper[:, j])
+            clusters = cluster(*columns, order=problem.value_order[j])
+            kind, sample = np.divmod(clusters.order, n)
+            code[j] = 8 * sample + 2 * kind + is_class_1[sample]
+            rank[j] = clusters.rank[clusters.order]
             first.append(clusters.first)
             last.append(clusters.last)
         return cls(code, rank, tuple(first), tuple(last))
@@ -92,10 +102,10 @@ class Events:
         n = self.code.shape[1] // 3
         position = np.full(n, -1, np.int32)
         position[samples] = np.arange(len(samples), dtype=np.int32)
-        kind, sample = np.divmod(self.code, np.int32(n))
-        kept = position[sample] >= 0
+        new_sample = position[self.code >> 3]
+        kept = new_sample >= 0
         shape = (len(self.code), 3 * len(samples))
-        code = kind[kept] * np.int32(len(samples)) + position[sample[kept]]
+        code = 8 * new_sample[kept] + (self.code[kept] & 7)
         return Events(code.reshape(shape), self.rank[kept].reshape(shape), self.first, self.last)
 
 
@@ -136,7 +146,9 @@ def grow(
     rng = np.random.default_rng(random_state)
     if criterion == "adversarial-error":
         return _grow_on_errors(problem, sizes, rng)
-    return grow_on_impurity(problem, Events.sort(problem), problem.weight, criterion, impurity, sizes, robust_weight, rng)
+    return grow_on_impurity(
+        problem, Events.sort(problem), problem.weight, criterion, impurity, sizes, robust_weight, rng
+    )
 
 
 def grow_on_impurity(
