@@ -199,7 +199,7 @@ class AttackRules:
         """
         by_feature: list[list[AttackRule]] = [[] for _ in range(X.shape[1])]
         for rule in self.rules:
-            by_feature[_position(rule.feature, X.shape[1], feature_names)].append(rule)
+            by_feature[AttackModel._position(rule.feature, X.shape[1], feature_names)].append(rule)
         return [self._reach(X[:, j], rules) for j, rules in enumerate(by_feature)]
 
     def _reach(self, values: FloatArray, rules: list[AttackRule]) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -341,8 +341,3 @@ class Options:
 
 def _number(value: Any, otherwise: float) -> float:
     return otherwise if value is None else float(value)
-
-
-def _position(feature: str | int, n_features: int, feature_names: Sequence[str] | None) -> int:
-    # The message and the checks are those of an attack given by name.
-    return AttackModel._position(feature, n_features, feature_names)

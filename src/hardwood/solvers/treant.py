@@ -16,6 +16,8 @@ The published code calls an iterative solver for every candidate; here every can
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -23,9 +25,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hardwood.attack_rules import Options
+from hardwood.attack_rules import AttackRules, Options
 from hardwood.errors import InvalidInputError
 from hardwood.problem import Problem
+from hardwood.reachability import to_indices, tree_from_nested
+from hardwood.result import Result, Status, TracePoint
 from hardwood.solvers.base import Run, Solver, register
 from hardwood.tree import IndexTree
 
@@ -64,6 +68,61 @@ class TreantSolver(Solver):
             return int(np.searchsorted(ends.first[j], low + (high - low) / 2, side="right")) - 1
 
         run.report(IndexTree.from_nested(growth.grow(index_between)))
+
+
+def solve_against_rules(
+    problem: Problem,
+    rules: AttackRules,
+    *,
+    time_limit: float | None = None,
+    started: float | None = None,
+    **options: Any,
+) -> Result:
+    """Grow a TREANT tree against an attacker given as rewriting rules.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its values, labels, weights and depth count; its boxes do not.
+    rules : AttackRules
+    time_limit : float or None
+        Seconds; nodes that are not split by then become leaves.
+    started : float or None
+        `time.perf_counter` of the moment from which `time_limit` counts; now by default.
+    **options
+        See `Growth`.
+
+    Returns
+    -------
+    Result
+        Its objective is the weight of the samples that the attacker can afford to have misclassified. Its index tree is
+        expressed in the smallest boxes that hold all that the attacker can do.
+    """
+    started = time.perf_counter() if started is None else started
+    TreantSolver().check(problem)
+    deadline = math.inf if time_limit is None else started + time_limit
+    choices = Options.rules(rules, problem.values, problem.feature_names)
+
+    def value_between(j: int, under: int, over: int) -> float:
+        low, high = float(choices.last[j][under]), float(choices.first[j][over])
+        return low + (high - low) / 2
+
+    growth = Growth(problem, choices, lambda: time.perf_counter() >= deadline, **options)
+    tree = tree_from_nested(growth.grow(value_between), problem)
+    lost = float(problem.weight[rules.fooled(tree, problem.values, problem.label)].sum())
+    runtime = time.perf_counter() - started
+    lower, upper = rules.boxes(problem.values, problem.feature_names)
+    return Result(
+        tree=tree,
+        index_tree=to_indices(tree, problem.replace(lower=lower, upper=upper)),
+        status=Status.FEASIBLE,
+        objective=lost,
+        bound=0.0,
+        trace=(TracePoint(runtime, lost, 0.0),),
+        runtime=runtime,
+        solver=TreantSolver.name,
+        stopped_by="time limit" if started + runtime >= deadline else "heuristic",
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,11 +230,11 @@ class Growth:
         # the loss grows with the prediction, for class 1 it shrinks.
         is_zero = label[samples][undecided] == 0
         upper_at_left = (is_zero != goes_left[undecided]).astype(np.int64)
-        left_low, right_high = self.problem_region(region, j)
+        lowest, highest = self._between(region, j)
         children = []
         for at_left, kept, inside, value in (
-            (True, rule_low <= under, (left_low, under), left_value),
-            (False, rule_high > under, (under, right_high), right_value),
+            (True, rule_low <= under, (lowest, under), left_value),
+            (False, rule_high > under, (under, highest), right_value),
         ):
             fresh = Invariants(samples[undecided], upper_at_left if at_left else 1 - upper_at_left, bound)
             children.append(
@@ -190,8 +249,8 @@ class Growth:
             )
         return (j, threshold_between(j, under, over), children[0], children[1])
 
-    def problem_region(self, region: Region, j: int) -> tuple[int, int]:
-        """Between which ranks of feature j a region lies."""
+    def _between(self, region: Region, j: int) -> tuple[int, int]:
+        """Return between which ranks of feature j a region lies."""
         return region.get(j, (-1, self.options.n_ranks(j) - 1))
 
     def _best_split(
@@ -218,7 +277,7 @@ class Growth:
                 rule_high,
                 invariants.is_upper,
                 invariants.bound,
-                *self.problem_region(region, j),
+                *self._between(region, j),
                 prediction,
                 self.logistic,
             )
