@@ -132,8 +132,7 @@ def test_index_trees_get_the_labels_of_the_trees_they_stand_for(seed):
 def test_worked_example():
     # x: 0 (class 0), 2 (class 1), 4 (class 0), 5 (class 0); the attacker moves by 1.2; splits at 1, 3 and 4.5.
     # Boxes: [-1.2, 1.2] reaches leaves 1, 2; [.8, 3.2] reaches 1, 2, 3; [2.8, 5.2] reaches 2, 3, 4; [3.8, 6.2] 3, 4.
-    # The class-1 sample excludes all three others, so it is given up: all leaves 0, one error. Without the first
-    # split's sample on the left the answer would be the same.
+    # The class-1 sample excludes all three others, so it is given up: all leaves 0, one error.
     problem = Problem.from_data([[0.0], [2.0], [4.0], [5.0]], [0, 1, 0, 0], 1.2, 3)
     tree = Tree(
         feature=[0, -1, 0, -1, 0, -1, -1],

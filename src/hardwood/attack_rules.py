@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from hardwood.attack_model import AttackModel
 from hardwood.errors import InvalidInputError
+from hardwood.files import read_text
 from hardwood.problem import Problem
 from hardwood.thresholds import cluster
 from hardwood.tree import Tree
@@ -100,9 +101,7 @@ class AttackRules:
             )
 
     @classmethod
-    def from_attack_model(
-        cls, attack: Any, n_features: int, feature_names: Sequence[str] | None = None
-    ) -> AttackRules:
+    def from_attack_model(cls, attack: Any, n_features: int, feature_names: Sequence[str] | None = None) -> AttackRules:
         """Express an L∞ or box attack as rules: one per feature, to be applied once, all of them affordable."""
         down, up = AttackModel.parse(attack).reach(n_features, feature_names)
         if len(down) != 1:
@@ -164,7 +163,7 @@ class AttackRules:
         }
 
     @classmethod
-    def load(cls, path: str | Path) -> AttackRules:
+    def load(cls, path: str | os.PathLike[str]) -> AttackRules:
         """Read rules from a JSON file.
 
         ::
@@ -176,13 +175,11 @@ class AttackRules:
         ``magnitude`` is the largest change, or its two limits; ``within``, where the rule applies (everywhere without
         it; null for no limit); ``cost`` is 1 by default.
         """
+        text = read_text(path, "attacker rules")
         try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise InvalidInputError(f"cannot read the attacker rules: {error}") from error
+            return cls.from_dict(json.loads(text))
         except json.JSONDecodeError as error:
-            raise InvalidInputError(f"{path} is not JSON: {error}") from error
-        return cls.from_dict(data)
+            raise InvalidInputError(f"{path} is not JSON (line {error.lineno}: {error.msg})") from error
 
     def intervals(
         self, X: FloatArray, feature_names: Sequence[str] | None = None
@@ -232,7 +229,9 @@ class AttackRules:
         costs = np.array(sorted(reached))
         low = np.minimum.accumulate(np.array([reached[cost][0] for cost in costs]), axis=0)
         high = np.maximum.accumulate(np.array([reached[cost][1] for cost in costs]), axis=0)
-        more = np.concatenate([[True], (np.diff(low, axis=0) < 0).any(axis=1) | (np.diff(high, axis=0) > 0).any(axis=1)])
+        more = np.concatenate(
+            [[True], (np.diff(low, axis=0) < 0).any(axis=1) | (np.diff(high, axis=0) > 0).any(axis=1)]
+        )
         return costs[more], low[more], high[more]
 
     def fooled(self, tree: Tree, X: FloatArray, label: IntArray) -> BoolArray:
@@ -318,9 +317,7 @@ class Options:
         """Return the number of different finite ends of feature j."""
         return len(self.first[j])
 
-    def interval(
-        self, samples: IntArray, j: int, region: Mapping[int, tuple[int, int]]
-    ) -> tuple[RankArray, RankArray]:
+    def interval(self, samples: IntArray, j: int, region: Mapping[int, tuple[int, int]]) -> tuple[RankArray, RankArray]:
         """Return how far the attacker can move feature j of samples that it brings into a region.
 
         What the other features cost in order to be in the region is no longer there to spend.

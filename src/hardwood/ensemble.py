@@ -1,8 +1,9 @@
 """Ensembles of trees that vote, and what an attacker can do to them.
 
-Whether an attack on an ensemble succeeds is NP-hard to tell (Kantchelian, Tygar & Joseph, "Evasion and Hardening of Tree
-Ensemble Classifiers", ICML 2016). Three answers of increasing cost: a certificate from each tree alone, which is sound;
-a search for a misclassified point, one feature at a time; and Kantchelian et al.'s mixed-integer program, which decides.
+Whether an attack on an ensemble succeeds is NP-hard to tell (Kantchelian, Tygar & Joseph, "Evasion and Hardening of
+Tree Ensemble Classifiers", ICML 2016). Three answers of increasing cost: a certificate from each tree alone, which is
+sound; a search for a misclassified point, one feature at a time; and Kantchelian et al.'s mixed-integer program, which
+decides.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -80,7 +82,8 @@ class Ensemble:
         sizes = [tree.n_nodes for tree in self.trees]
         begin = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
         feature, left, right, label = (
-            np.concatenate([getattr(tree, name) for tree in self.trees]) for name in ("feature", "left", "right", "label")
+            np.concatenate([getattr(tree, name) for tree in self.trees])
+            for name in ("feature", "left", "right", "label")
         )
         return begin, feature, np.concatenate([tree.threshold for tree in self.trees]), left, right, label
 
@@ -100,7 +103,7 @@ class Ensemble:
 
     def predict(self, X: FloatArray) -> NDArray[Any]:
         """Return the class of each row of X."""
-        return self.classes[self.votes(X).argmax(axis=1)]
+        return np.asarray(self.classes[self.votes(X).argmax(axis=1)])
 
     def robustness(
         self, X: Any, y: Any, attack: Any, *, exact: bool = True, time_limit: float | None = None
@@ -127,7 +130,15 @@ class Ensemble:
         rest = np.flatnonzero(~is_robust)
         found, point = np.empty(len(rest), bool), np.empty((len(rest), self.n_features))
         kernel.attacked(
-            *self._arrays, data.X[rest], lower[rest], upper[rest], data.label[rest], n_classes, *self._cuts, found, point
+            *self._arrays,
+            data.X[rest],
+            lower[rest],
+            upper[rest],
+            data.label[rest],
+            n_classes,
+            *self._cuts,
+            found,
+            point,
         )
         is_fooled[rest] = found
         if exact:
@@ -153,12 +164,12 @@ class Ensemble:
 
 
 class _Evasion:
-    """Kantchelian et al.'s program: can a point of a box give a rival class more votes than the true one?
+    """Kantchelian et al.'s program for a point of a box at which a rival class beats the true one.
 
-    Binary ``p[j, b]`` says ``x[j] <= b``, for the thresholds b inside the box; ``p[j, b] <= p[j, b']`` for b < b'. Of the
-    leaves of each tree that the box reaches, exactly one is taken. The leaves under the left side of a split (j, b) sum
-    to at most ``p[j, b]``, those under the right side to at most ``1 - p[j, b]``. The votes of the leaves taken must make
-    the rival win.
+    Binary ``p[j, b]`` says ``x[j] <= b``, for the thresholds b inside the box; ``p[j, b] <= p[j, b']`` for b < b'. Of
+    the leaves of each tree that the box reaches, exactly one is taken. The leaves under the left side of a split (j, b)
+    sum to at most ``p[j, b]``, those under the right side to at most ``1 - p[j, b]``. The votes of the leaves taken must
+    make the rival win.
     """
 
     def __init__(self, trees: Sequence[Tree], lower: FloatArray, upper: FloatArray, truth: int, rival: int) -> None:
@@ -176,7 +187,7 @@ class _Evasion:
             by_feature.setdefault(j, []).append(b)
         for j, cuts in by_feature.items():
             cuts.sort()
-            for a, b in zip(cuts[:-1], cuts[1:], strict=True):
+            for a, b in pairwise(cuts):
                 self.rows.append(([self.column[j, a], self.column[j, b]], [1.0, -1.0], -np.inf, 0.0))
 
     def _add_tree(self, tree: Tree, truth: int, rival: int) -> None:
@@ -221,7 +232,7 @@ class _Evasion:
             ),
             shape=(len(rows), self.n_columns),
         )
-        integrality = np.zeros(self.n_columns)
+        integrality = np.zeros(self.n_columns, np.int64)
         integrality[list(self.column.values())] = 1
         answer = milp(
             np.zeros(self.n_columns),

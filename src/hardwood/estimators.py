@@ -310,7 +310,8 @@ class GreedyRobustTreeClassifier(BaseRobustTree):
         What the attacker can do; anything `AttackModel.parse` takes.
     criterion : {"groot", "chen", "adversarial-error"}
         How a split is scored: by the worst impurity that the attacker can force (GROOT), by the worst of four
-        placements (Chen et al.), or by the errors of the whole tree under attack (FPRDT). See `hardwood.solvers.greedy`.
+        placements (Chen et al.), or by the errors of the whole tree under attack (FPRDT). See
+        `hardwood.solvers.greedy`.
     impurity : {"gini", "entropy"}
         What ``criterion="chen"`` measures.
     min_samples_split : int

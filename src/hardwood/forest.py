@@ -191,7 +191,7 @@ class RobustForestClassifier(BaseRobustClassifier):
         undecided = int(np.sum(~found.is_fooled & ~found.is_robust))
         if undecided:
             warnings.warn(
-                f"{undecided} of {len(matrix)} samples could not be decided within {time_limit:g} s; they count as lost",
+                f"{undecided} of {len(matrix)} samples were not decided within {time_limit:g} s; they count as lost",
                 UndecidedAttackWarning,
                 stacklevel=2,
             )

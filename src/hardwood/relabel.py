@@ -10,8 +10,8 @@ class to more leaves (an expansion move; Boykov, Veksler & Zabih, "Fast Approxim
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeVar
+from dataclasses import dataclass, replace
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +24,13 @@ from hardwood.tree import IndexTree, Tree
 BoolArray = NDArray[np.bool_]
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-AnyTree = TypeVar("AnyTree", Tree, IndexTree)
 
 
-def relabel(tree: AnyTree, problem: Problem) -> AnyTree:
+@overload
+def relabel(tree: Tree, problem: Problem) -> Tree: ...
+@overload
+def relabel(tree: IndexTree, problem: Problem) -> IndexTree: ...
+def relabel(tree: Tree | IndexTree, problem: Problem) -> Tree | IndexTree:
     """Return the tree with the leaf labels that lose the least weight of the problem's samples.
 
     Parameters
@@ -49,15 +52,9 @@ def relabel(tree: AnyTree, problem: Problem) -> AnyTree:
             raise InvalidInputError(f"the tree is for {tree.n_features} features, the data has {problem.n_features}")
         label = to_indices(tree, problem).label if not np.array_equal(tree.classes, problem.classes) else tree.label
         groups = Groups.of(tree, tree.threshold, problem.lower, problem.upper, problem)
-        fixed = _with_labels(label, tree, groups, problem)
-        return Tree(
-            tree.feature, tree.threshold, tree.left, tree.right, fixed,
-            problem.classes, tree.n_features, tree.feature_names,
-        )  # fmt: skip
+        return replace(tree, label=_with_labels(label, tree, groups, problem), classes=problem.classes)
     groups = Groups.of(tree, tree.index, problem.lower_rank, problem.upper_rank, problem)
-    return IndexTree(
-        tree.feature, tree.index, tree.left, tree.right, _with_labels(tree.label, tree, groups, problem)
-    )  # fmt: skip
+    return replace(tree, label=_with_labels(tree.label, tree, groups, problem))
 
 
 def _with_labels(label: IntArray, tree: Tree | IndexTree, groups: Groups, problem: Problem) -> IntArray:

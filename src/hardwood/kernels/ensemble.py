@@ -36,8 +36,8 @@ def votes(begin, feature, threshold, left, right, label, X, out):
 def certified(begin, feature, threshold, left, right, label, lower, upper, truth, n_classes, out):
     """Write whether no point of the box of each row can be misclassified, as far as single trees tell.
 
-    Against each rival class every tree gives the best vote that the box reaches, as if the attacker could choose a point
-    for each tree. If even so no rival wins, no attack does.
+    Against each rival class every tree gives the best vote that the box reaches, as if the attacker could choose a
+    point for each tree. If even so no rival wins, no attack does.
     """
     stack = np.empty(len(feature) + 1, np.int64)
     seen = np.zeros(n_classes, np.bool_)
@@ -90,7 +90,9 @@ def _margin(counts, truth):
 
 
 @nb.njit(nb.void(*_TREES, IN_F2, IN_F2, IN_F2, IN_I1, nb.int64, IN_I1, IN_F1, OUT_B1, OUT_F2), cache=True, nogil=True)
-def attacked(begin, feature, threshold, left, right, label, X, lower, upper, truth, n_classes, offset, cuts, out, point):
+def attacked(
+    begin, feature, threshold, left, right, label, X, lower, upper, truth, n_classes, offset, cuts, out, point
+):
     """Search a misclassified point in the box of each row, one feature at a time; write whether there is one and where.
 
     Parameters
@@ -137,4 +139,3 @@ def attacked(begin, feature, threshold, left, right, label, X, lower, upper, tru
                 if best > 0:
                     break
         out[i] = best > 0
-

@@ -1,13 +1,14 @@
 """Compiled scan of one feature for TREANT's best split.
 
-With labels 0 and 1, predictions in [0, 1] and a loss that grows with the distance from the label (squared or logistic),
-the worse of two leaves for class 0 is the one with the larger prediction, for class 1 the one with the smaller. So where
-the left prediction is the larger one, the loss under attack is a sum of one convex function of each prediction::
+With labels 0 and 1, predictions in [0, 1] and a loss that grows with the distance from the label (squared or
+logistic), the worse of two leaves for class 0 is the one with the larger prediction, for class 1 the one with the
+smaller. So where the left prediction is the larger one, the loss under attack is a sum of one convex function of each
+prediction::
 
     (L0 + U0) * l(a, 0) + L1 * l(a, 1)   +   R0 * l(c, 0) + (R1 + U1) * l(c, 1),        a >= c
 
-(L, R, U: weights certainly left, certainly right, undecided), and symmetrically where it is the smaller one. Each half is
-solved in closed form, also under bounds on a and c, which is what attack invariance amounts to: no iterative solver.
+(L, R, U: weights certainly left, certainly right, undecided), and symmetrically where it is the smaller one. Each half
+is solved in closed form, also under bounds on a and c, which is what attack invariance amounts to: no iterative solver.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def _mean_within(zeros, ones, low, high, otherwise):
 
 @nb.njit(cache=True, nogil=True)
 def _ordered(big0, big1, small0, small1, big_low, big_high, small_low, small_high, start, logistic):
-    """Minimise over ``big >= small`` within the bounds; return the loss (infinite if impossible) and both predictions."""
+    """Minimise over ``big >= small`` within the bounds; return the loss, infinite if impossible, and both values."""
     if big_low > big_high or small_low > small_high or big_high < small_low:
         return np.inf, start, start
     big = _mean_within(big0, big1, big_low, big_high, start)

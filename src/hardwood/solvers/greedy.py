@@ -6,8 +6,8 @@ Three criteria, all top-down:
   split is scored by the worst weighted Gini impurity that the attacker can force by choosing a side for every sample
   that can reach both; the samples are then distributed in that worst way and each child grows from its share. The
   published code is for two classes of equal weight; here the same rule holds for any number of classes and any weights.
-- ``"chen"`` (Chen, Zhang, Boning & Hsieh, "Robust Decision Trees Against Adversarial Examples", ICML 2019). The worst of
-  four placements only, with Gini impurity or entropy; the samples are then divided by their own values.
+- ``"chen"`` (Chen, Zhang, Boning & Hsieh, "Robust Decision Trees Against Adversarial Examples", ICML 2019). The worst
+  of four placements only, with Gini impurity or entropy; the samples are then divided by their own values.
 - ``"adversarial-error"`` (FPRDT; Guo, Teng, Gao & Zhou, "Fast Provably Robust Decision Trees and Boosting", ICML 2022).
   Greedy on the number of samples that the whole tree loses.
 """

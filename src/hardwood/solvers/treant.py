@@ -1,8 +1,8 @@
 """TREANT: greedy on the loss under attack, with leaf values that stay true deeper down.
 
-Calzavara, Lucchese, Tolomei, Abebe & Orlando, "TREANT: Training Evasion-Aware Decision Trees", Data Mining and Knowledge
-Discovery 34, 2020. At a split the samples fall into certainly left, certainly right and undecided. The two leaf values
-minimise::
+Calzavara, Lucchese, Tolomei, Abebe & Orlando, "TREANT: Training Evasion-Aware Decision Trees", Data Mining and
+Knowledge Discovery 34, 2020. At a split the samples fall into certainly left, certainly right and undecided. The two
+leaf values minimise::
 
     sum_left l(a, y) + sum_right l(c, y) + sum_undecided max(l(a, y), l(c, y))
 
