@@ -12,6 +12,7 @@ from hardwood import InvalidInputError, datasets, export
 
 PUBLIC = [
     "AttackModel",
+    "AttackRules",
     "GreedyRobustTreeClassifier",
     "HardwoodError",
     "InvalidInputError",
@@ -19,15 +20,19 @@ PUBLIC = [
     "Model",
     "Problem",
     "Result",
+    "RobustForestClassifier",
+    "RobustRelabeler",
     "RobustTreeClassifier",
     "SolverError",
     "Status",
+    "TreantClassifier",
     "Tree",
     "__version__",
     "accuracy",
     "adversarial_accuracy",
     "attack_samples",
     "load_model",
+    "relabel",
     "robust_radius",
     "solve",
 ]

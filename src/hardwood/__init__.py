@@ -6,20 +6,25 @@ from typing import TYPE_CHECKING, Any
 
 from hardwood._version import __version__
 from hardwood.attack_model import AttackModel
+from hardwood.attack_rules import AttackRules
 from hardwood.attacks import attack_samples, robust_radius
 from hardwood.errors import HardwoodError, InvalidInputError, MissingEngineError, SolverError
 from hardwood.metrics import accuracy, adversarial_accuracy
 from hardwood.model_file import Model, load_model
 from hardwood.problem import Problem
+from hardwood.relabel import relabel
 from hardwood.result import Result, Status
 from hardwood.solvers import solve
 from hardwood.tree import Tree
 
 if TYPE_CHECKING:
     from hardwood.estimators import GreedyRobustTreeClassifier, RobustTreeClassifier
+    from hardwood.forest import RobustForestClassifier
+    from hardwood.learners import RobustRelabeler, TreantClassifier
 
 __all__ = [
     "AttackModel",
+    "AttackRules",
     "GreedyRobustTreeClassifier",
     "HardwoodError",
     "InvalidInputError",
@@ -27,15 +32,19 @@ __all__ = [
     "Model",
     "Problem",
     "Result",
+    "RobustForestClassifier",
+    "RobustRelabeler",
     "RobustTreeClassifier",
     "SolverError",
     "Status",
+    "TreantClassifier",
     "Tree",
     "__version__",
     "accuracy",
     "adversarial_accuracy",
     "attack_samples",
     "load_model",
+    "relabel",
     "robust_radius",
     "solve",
 ]
@@ -43,7 +52,10 @@ __all__ = [
 # Loaded on first use: they need scikit-learn, which takes a second that the child processes of solvers should not pay.
 _LAZY = {
     "GreedyRobustTreeClassifier": "hardwood.estimators",
+    "RobustForestClassifier": "hardwood.forest",
+    "RobustRelabeler": "hardwood.learners",
     "RobustTreeClassifier": "hardwood.estimators",
+    "TreantClassifier": "hardwood.learners",
 }
 
 

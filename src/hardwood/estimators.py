@@ -25,7 +25,32 @@ from hardwood.tables import as_matrix, check_finite, column_names
 from hardwood.tree import Tree
 
 
-class BaseRobustTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class BaseRobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """How all estimators check the data they are given."""
+
+    def _validate_training_data(self, X: Any, y: Any) -> tuple[NDArray[np.float64], tuple[str, ...] | None, Any]:
+        if column_names(X) is not None:
+            as_matrix(X)  # names the column that is not numeric, which scikit-learn's check does not
+        matrix, y = validate_data(self, X, y, dtype=np.float64, order="C", ensure_all_finite=False)
+        names = self._feature_names()
+        check_finite(matrix, names)
+        check_classification_targets(y)
+        return matrix, names, y
+
+    def _validate(self, X: Any) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        matrix: NDArray[np.float64] = validate_data(
+            self, X, dtype=np.float64, order="C", reset=False, ensure_all_finite=False
+        )
+        check_finite(matrix, self._feature_names())
+        return matrix
+
+    def _feature_names(self) -> tuple[str, ...] | None:
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else tuple(names)
+
+
+class BaseRobustTree(BaseRobustClassifier):
     """What all tree estimators share; a subclass turns its parameters into a call of `solve`.
 
     Attributes
@@ -82,27 +107,6 @@ class BaseRobustTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _solve(self, problem: Problem, started: float) -> Result:
         raise NotImplementedError
-
-    def _validate_training_data(self, X: Any, y: Any) -> tuple[NDArray[np.float64], tuple[str, ...] | None, Any]:
-        if column_names(X) is not None:
-            as_matrix(X)  # names the column that is not numeric, which scikit-learn's check does not
-        matrix, y = validate_data(self, X, y, dtype=np.float64, order="C", ensure_all_finite=False)
-        names = self._feature_names()
-        check_finite(matrix, names)
-        check_classification_targets(y)
-        return matrix, names, y
-
-    def _validate(self, X: Any) -> NDArray[np.float64]:
-        check_is_fitted(self)
-        matrix: NDArray[np.float64] = validate_data(
-            self, X, dtype=np.float64, order="C", reset=False, ensure_all_finite=False
-        )
-        check_finite(matrix, self._feature_names())
-        return matrix
-
-    def _feature_names(self) -> tuple[str, ...] | None:
-        names = getattr(self, "feature_names_in_", None)
-        return None if names is None else tuple(names)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of each row of X."""
@@ -168,7 +172,8 @@ def _without_weightless(matrix: NDArray[np.float64], y: Any, sample_weight: Any)
     return (matrix, y, weight) if kept.all() or not kept.any() else (matrix[kept], y[kept], weight[kept])
 
 
-def _seed(random_state: Any) -> int:
+def seed_of(random_state: Any) -> int:
+    """Return the seed that a ``random_state`` stands for; None is the same as 0."""
     if random_state is None:
         return 0
     if isinstance(random_state, int | np.integer):
@@ -176,7 +181,8 @@ def _seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def _count_jobs(n_jobs: Any) -> int:
+def count_jobs(n_jobs: Any) -> int:
+    """Return the number of threads that an ``n_jobs`` stands for."""
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
         raise InvalidInputError(f"n_jobs={n_jobs!r}; it must be None, -1 (all cores) or a whole number >= 1")
     from joblib import effective_n_jobs
@@ -285,8 +291,8 @@ class RobustTreeClassifier(BaseRobustTree):
                 time_limit=self.time_limit,
                 start=self.start,
                 max_gap=self.max_gap,
-                random_state=_seed(self.random_state),
-                n_jobs=_count_jobs(self.n_jobs),
+                random_state=seed_of(self.random_state),
+                n_jobs=count_jobs(self.n_jobs),
                 options=options,
                 on_progress=on_progress,
                 started=started,
@@ -294,7 +300,7 @@ class RobustTreeClassifier(BaseRobustTree):
 
 
 class GreedyRobustTreeClassifier(BaseRobustTree):
-    """Greedy robust decision tree (GROOT): no proof, but learned in milliseconds.
+    """Greedy robust decision tree (GROOT, Chen et al. or FPRDT): no proof, but learned in milliseconds.
 
     Parameters
     ----------
@@ -302,8 +308,12 @@ class GreedyRobustTreeClassifier(BaseRobustTree):
         Largest number of splits on a path.
     attack : number, sequence, mapping or AttackModel
         What the attacker can do; anything `AttackModel.parse` takes.
-    criterion : {"groot"}
-        How a split is scored; see `hardwood.solvers.greedy`.
+    criterion : {"groot", "chen", "adversarial-error"}
+        How a split is scored: by the worst impurity that the attacker can force (GROOT), by the worst of four
+        placements (Chen et al.), or by the errors of the whole tree under attack (FPRDT). See
+        `hardwood.solvers.greedy`.
+    impurity : {"gini", "entropy"}
+        What ``criterion="chen"`` measures.
     min_samples_split : int
         A node with fewer samples becomes a leaf.
     min_samples_leaf : int
@@ -324,6 +334,7 @@ class GreedyRobustTreeClassifier(BaseRobustTree):
         *,
         attack: Any = 0.0,
         criterion: str = "groot",
+        impurity: str = "gini",
         min_samples_split: int = 2,
         min_samples_leaf: int = 1,
         max_features: Any = None,
@@ -334,6 +345,7 @@ class GreedyRobustTreeClassifier(BaseRobustTree):
         self.max_depth = max_depth
         self.attack = attack
         self.criterion = criterion
+        self.impurity = impurity
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features
@@ -345,8 +357,5 @@ class GreedyRobustTreeClassifier(BaseRobustTree):
         return {"max_depth": self.max_depth, "class_weight": self.class_weight}
 
     def _solve(self, problem: Problem, started: float) -> Result:
-        options = {
-            name: getattr(self, name)
-            for name in ("criterion", "min_samples_split", "min_samples_leaf", "max_features", "robust_weight")
-        }
-        return solve(problem, "greedy", options=options, random_state=_seed(self.random_state), started=started)
+        options = {name: getattr(self, name) for name in get_solver("greedy").defaults}
+        return solve(problem, "greedy", options=options, random_state=seed_of(self.random_state), started=started)

@@ -115,10 +115,11 @@ def place(tree: IndexTree, problem: Problem) -> Tree:
             return left
         return (j, maximum_margin(t, j, lower, upper, ends), left, right)
 
-    return _from_nested(build(0, np.arange(problem.n_samples), {}), problem)
+    return tree_from_nested(build(0, np.arange(problem.n_samples), {}), problem)
 
 
-def _from_nested(nested: Any, problem: Problem) -> Tree:
+def tree_from_nested(nested: Any, problem: Problem) -> Tree:
+    """Build a tree from nested tuples ``(feature, threshold, left, right)`` with class indices as leaves."""
     rows: list[list[Any]] = []
 
     def add(node: Any) -> int:

@@ -36,7 +36,7 @@ def _best_two(values):
 
 @nb.njit(cache=True, nogil=True)
 def _best_stump(samples, j, lowest, highest, lower_rank, upper_rank, label, weight, totals, left, right):
-    """Return the largest weight that a split of feature j can get right, the threshold index, the next end, both labels.
+    """Return the largest weight that a split of feature j can get right, its index, the next end, and both labels.
 
     With label a on the left and c on the right, the samples of class a that cannot reach right and the samples of class
     c that cannot reach left are right. Only undominated thresholds are tried: an upper end was passed last and a lower

@@ -6,8 +6,8 @@ Three criteria, all top-down:
   split is scored by the worst weighted Gini impurity that the attacker can force by choosing a side for every sample
   that can reach both; the samples are then distributed in that worst way and each child grows from its share. The
   published code is for two classes of equal weight; here the same rule holds for any number of classes and any weights.
-- ``"chen"`` (Chen, Zhang, Boning & Hsieh, "Robust Decision Trees Against Adversarial Examples", ICML 2019). The worst of
-  four placements only, with Gini impurity or entropy; the samples are then divided by their own values.
+- ``"chen"`` (Chen, Zhang, Boning & Hsieh, "Robust Decision Trees Against Adversarial Examples", ICML 2019). The worst
+  of four placements only, with Gini impurity or entropy; the samples are then divided by their own values.
 - ``"adversarial-error"`` (FPRDT; Guo, Teng, Gao & Zhou, "Fast Provably Robust Decision Trees and Boosting", ICML 2022).
   Greedy on the number of samples that the whole tree loses.
 """
@@ -52,7 +52,7 @@ class GreedySolver(Solver):
     }
 
     def _run(self, problem: Problem, run: Run) -> None:
-        run.report(grow(problem, random_state=run.random_state, **run.options))
+        run.report(GreedyLearner(**run.options).grow(problem, np.random.default_rng(run.random_state)))
 
 
 MOST_SAMPLES = 2**28 - 1
@@ -109,22 +109,12 @@ class Events:
         return Events(code.reshape(shape), self.rank[kept].reshape(shape), self.first, self.last)
 
 
-def grow(
-    problem: Problem,
-    *,
-    criterion: str = "groot",
-    impurity: str = "gini",
-    min_samples_split: int = 2,
-    min_samples_leaf: int = 1,
-    max_features: int | float | str | None = None,
-    robust_weight: float = 1.0,
-    random_state: int = 0,
-) -> IndexTree:
-    """Grow a greedy tree on a problem.
+@dataclass(frozen=True)
+class GreedyLearner:
+    """How to grow a greedy tree.
 
     Parameters
     ----------
-    problem : Problem
     criterion : {"groot", "chen", "adversarial-error"}
         See the module.
     impurity : {"gini", "entropy"}
@@ -138,105 +128,133 @@ def grow(
     robust_weight : float
         Share of the movable samples that the attacker really moves; 0 learns without an attacker, 1 with a full one.
         ``"adversarial-error"`` counts errors under the full attack only.
-    random_state : int
-        Seed of the draw of features.
     """
-    _check(criterion, impurity, min_samples_split, min_samples_leaf, robust_weight)
-    sizes = (min_samples_split, min_samples_leaf, _count_features(max_features, problem.n_features))
-    rng = np.random.default_rng(random_state)
-    if criterion == "adversarial-error":
-        return _grow_on_errors(problem, sizes, rng)
-    return grow_on_impurity(
-        problem, Events.sort(problem), problem.weight, criterion, impurity, sizes, robust_weight, rng
-    )
 
+    criterion: str = "groot"
+    impurity: str = "gini"
+    min_samples_split: int = 2
+    min_samples_leaf: int = 1
+    max_features: int | float | str | None = None
+    robust_weight: float = 1.0
 
-def grow_on_impurity(
-    problem: Problem,
-    events: Events,
-    weight: FloatArray,
-    criterion: str,
-    impurity: str,
-    sizes: tuple[int, int, int],
-    robust_weight: float,
-    rng: np.random.Generator,
-) -> IndexTree:
-    """Grow a tree from sorted events, which are left as they are; samples of weight 0 take no part."""
-    from hardwood.kernels import greedy as kernel
+    def __post_init__(self) -> None:
+        for value, name, known in ((self.criterion, "criterion", CRITERIA), (self.impurity, "impurity", IMPURITIES)):
+            if value not in known:
+                raise InvalidInputError(f"{name}={value!r}; it must be one of {', '.join(map(repr, known))}")
+        if self.impurity != "gini" and self.criterion != "chen":
+            raise InvalidInputError(f"impurity={self.impurity!r} is for criterion='chen', not for {self.criterion!r}")
+        if not 0 <= self.robust_weight <= 1:
+            raise InvalidInputError(f"robust_weight={self.robust_weight!r}; it must be between 0 and 1")
+        if self.robust_weight != 1 and self.criterion == "adversarial-error":
+            raise InvalidInputError(
+                f"robust_weight={self.robust_weight!r} has no meaning for criterion='adversarial-error'; leave it at 1"
+            )
+        for name, least in (("min_samples_split", 2), ("min_samples_leaf", 1)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+                raise InvalidInputError(f"{name}={value!r}; it must be a whole number >= {least}")
 
-    taken = np.flatnonzero(weight > 0)
-    if len(taken) < problem.n_samples:
-        events = events.of_samples(taken)
-    weight = np.ascontiguousarray(weight[taken])
-    # A binary tree with a sample in every leaf has at most 2 n - 1 nodes.
-    arrays = _node_arrays(problem.max_depth, len(taken))
-    size = kernel.grow(
-        events.code.copy(),
-        events.rank.copy(),
-        np.array([len(values) for values in events.first], dtype=np.int64),
-        np.ascontiguousarray(problem.label[taken]),
-        weight,
-        problem.n_classes,
-        problem.max_depth,
-        *sizes,
-        robust_weight,
-        {"groot": kernel.GROOT, "chen": kernel.CHEN_GINI if impurity == "gini" else kernel.CHEN_ENTROPY}[criterion],
-        bool(np.all(weight == 1)),
-        rng,
-        *arrays,
-    )
-    feature, rank, left, right, label = (array[:size] for array in arrays)
-    index = np.full(size, -1)
-    for node in np.flatnonzero(left >= 0):
-        j, r = int(feature[node]), int(rank[node])
-        index[node] = index_of((events.last[j][r] + events.first[j][r + 1]) / 2, j, problem.endpoints)
-    return IndexTree(feature, index, left, right, label)
+    def grow(
+        self,
+        problem: Problem,
+        rng: np.random.Generator,
+        *,
+        weight: FloatArray | None = None,
+        events: Events | None = None,
+    ) -> IndexTree:
+        """Grow a tree.
 
+        Parameters
+        ----------
+        problem : Problem
+        rng : Generator
+            Draws features.
+        weight : float array of shape (n_samples,) or None
+            Other weights than the problem's, e.g. of a bootstrap sample; samples of weight 0 take no part.
+        events : Events or None
+            ``Events.sort(problem)``, where several trees are grown on one problem; left as they are.
+        """
+        weight = problem.weight if weight is None else weight
+        sizes = (
+            self.min_samples_split,
+            self.min_samples_leaf,
+            _count_features(self.max_features, problem.n_features),
+        )
+        if self.criterion == "adversarial-error":
+            return self._grow_on_errors(problem, weight, sizes, rng)
+        return self._grow_on_impurity(problem, weight, events or Events.sort(problem), sizes, rng)
 
-def _grow_on_errors(problem: Problem, sizes: tuple[int, int, int], rng: np.random.Generator) -> IndexTree:
-    from hardwood.kernels import adversarial_error as kernel
+    def _grow_on_impurity(
+        self,
+        problem: Problem,
+        weight: FloatArray,
+        events: Events,
+        sizes: tuple[int, int, int],
+        rng: np.random.Generator,
+    ) -> IndexTree:
+        from hardwood.kernels import greedy as kernel
 
-    ends = problem.endpoints
-    arrays = _node_arrays(problem.max_depth, problem.n_samples)
-    size = kernel.grow(
-        ends.lower_rank,
-        ends.upper_rank,
-        np.concatenate([[0], np.cumsum(ends.n_ranks)]),
-        np.concatenate(ends.first),
-        np.concatenate(ends.last),
-        problem.label,
-        problem.weight,
-        problem.n_classes,
-        problem.max_depth,
-        *sizes,
-        rng,
-        *arrays,
-    )
-    return IndexTree(*(array[:size] for array in arrays))
+        taken = np.flatnonzero(weight > 0)
+        label = problem.label
+        if len(taken) < problem.n_samples:
+            events, label, weight = events.of_samples(taken), label[taken], weight[taken]
+        arrays = _node_arrays(problem.max_depth, len(taken))
+        code = {
+            ("groot", "gini"): kernel.GROOT,
+            ("chen", "gini"): kernel.CHEN_GINI,
+            ("chen", "entropy"): kernel.CHEN_ENTROPY,
+        }[self.criterion, self.impurity]
+        size = kernel.grow(
+            events.code.copy(),
+            events.rank.copy(),
+            np.array([len(values) for values in events.first], dtype=np.int64),
+            label,
+            weight,
+            problem.n_classes,
+            problem.max_depth,
+            *sizes,
+            self.robust_weight,
+            code,
+            bool(np.all(weight == 1)),
+            rng,
+            *arrays,
+        )
+        feature, rank, left, right, leaf_label = (array[:size] for array in arrays)
+        index = np.full(size, -1)
+        for node in np.flatnonzero(left >= 0):
+            j, r = int(feature[node]), int(rank[node])
+            index[node] = index_of((events.last[j][r] + events.first[j][r + 1]) / 2, j, problem.endpoints)
+        return IndexTree(feature, index, left, right, leaf_label)
+
+    def _grow_on_errors(
+        self, problem: Problem, weight: FloatArray, sizes: tuple[int, int, int], rng: np.random.Generator
+    ) -> IndexTree:
+        from hardwood.kernels import adversarial_error as kernel
+
+        ends = problem.endpoints
+        taken = np.flatnonzero(weight > 0)
+        arrays = _node_arrays(problem.max_depth, len(taken))
+        size = kernel.grow(
+            ends.lower_rank[taken],
+            ends.upper_rank[taken],
+            np.concatenate([[0], np.cumsum(ends.n_ranks)]),
+            np.concatenate(ends.first),
+            np.concatenate(ends.last),
+            problem.label[taken],
+            weight[taken],
+            problem.n_classes,
+            problem.max_depth,
+            *sizes,
+            rng,
+            *arrays,
+        )
+        return IndexTree(*(array[:size] for array in arrays))
 
 
 def _node_arrays(max_depth: int, n_samples: int) -> tuple[IntArray, ...]:
+    # A binary tree with a sample in every leaf has at most 2 n - 1 nodes.
     capacity = min(2 ** (min(max_depth, 40) + 1), 2 * n_samples) + 1
     return tuple(np.empty(capacity, np.int64) for _ in range(5))
-
-
-def _check(criterion: str, impurity: str, min_samples_split: int, min_samples_leaf: int, robust_weight: float) -> None:
-    for value, name, known in ((criterion, "criterion", CRITERIA), (impurity, "impurity", IMPURITIES)):
-        if value not in known:
-            raise InvalidInputError(f"{name}={value!r}; it must be one of {', '.join(map(repr, known))}")
-    if impurity != "gini" and criterion != "chen":
-        raise InvalidInputError(f"impurity={impurity!r} is for criterion='chen', not for criterion={criterion!r}")
-    if not 0 <= robust_weight <= 1:
-        raise InvalidInputError(f"robust_weight={robust_weight!r}; it must be between 0 and 1")
-    if robust_weight != 1 and criterion == "adversarial-error":
-        raise InvalidInputError(
-            f"robust_weight={robust_weight!r} has no meaning for criterion='adversarial-error'; leave it at 1"
-        )
-    for value, name, least in (
-        (min_samples_split, "min_samples_split", 2), (min_samples_leaf, "min_samples_leaf", 1),
-    ):  # fmt: skip
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-            raise InvalidInputError(f"{name}={value!r}; it must be a whole number >= {least}")
 
 
 def _count_features(max_features: int | float | str | None, n_features: int) -> int:

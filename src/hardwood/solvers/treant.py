@@ -1,0 +1,286 @@
+"""TREANT: greedy on the loss under attack, with leaf values that stay true deeper down.
+
+Calzavara, Lucchese, Tolomei, Abebe & Orlando, "TREANT: Training Evasion-Aware Decision Trees", Data Mining and
+Knowledge Discovery 34, 2020. At a split the samples fall into certainly left, certainly right and undecided. The two
+leaf values minimise::
+
+    sum_left l(a, y) + sum_right l(c, y) + sum_undecided max(l(a, y), l(c, y))
+
+Each undecided sample then belongs to the side where its loss is larger, and leaves a constraint behind (*attack
+invariance*): below that side its loss must not fall, and below the other side it must not rise, past the loss that the
+other side gives it now. With two classes such a constraint is a bound on the leaf values that the sample can reach.
+
+The published code calls an iterative solver for every candidate; here every candidate is solved in closed form
+(`hardwood.kernels.treant`).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardwood.attack_rules import AttackRules, Options
+from hardwood.errors import InvalidInputError
+from hardwood.problem import Problem
+from hardwood.reachability import to_indices, tree_from_nested
+from hardwood.result import Result, Status, TracePoint
+from hardwood.solvers.base import Run, Solver, register
+from hardwood.tree import IndexTree
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+RankArray = NDArray[np.int32]
+Region = dict[int, tuple[int, int]]
+
+LOSSES = ("squared", "logistic")
+NO_GAIN = 1e-10
+"""A split must lower the loss by more than this share of the node's weight."""
+
+
+@register
+class TreantSolver(Solver):
+    """Grow a tree split by split on the loss under attack."""
+
+    name = "treant"
+    summary = "TREANT: greedy on the convex loss under attack, with attack invariance; two classes, no proof"
+    proves = False
+    defaults: ClassVar[Mapping[str, Any]] = {"loss": "squared", "min_samples_split": 2, "affine": False}
+
+    def check(self, problem: Problem) -> None:
+        """Raise if there are more than two classes."""
+        super().check(problem)
+        if problem.n_classes != 2:
+            raise InvalidInputError(f"solver 'treant' is for two classes, the data has {problem.n_classes}")
+
+    def _run(self, problem: Problem, run: Run) -> None:
+        ends = problem.endpoints
+        options = Options.boxes(problem)
+        growth = Growth(problem, options, run.should_stop, **run.options)
+
+        def index_between(j: int, under: int, over: int) -> int:
+            low, high = ends.last[j][under], ends.first[j][over]
+            return int(np.searchsorted(ends.first[j], low + (high - low) / 2, side="right")) - 1
+
+        run.report(IndexTree.from_nested(growth.grow(index_between)))
+
+
+def solve_against_rules(
+    problem: Problem,
+    rules: AttackRules,
+    *,
+    time_limit: float | None = None,
+    started: float | None = None,
+    **options: Any,
+) -> Result:
+    """Grow a TREANT tree against an attacker given as rewriting rules.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its values, labels, weights and depth count; its boxes do not.
+    rules : AttackRules
+    time_limit : float or None
+        Seconds; nodes that are not split by then become leaves.
+    started : float or None
+        `time.perf_counter` of the moment from which `time_limit` counts; now by default.
+    **options
+        See `Growth`.
+
+    Returns
+    -------
+    Result
+        Its objective is the weight of the samples that the attacker can afford to have misclassified. Its index tree is
+        expressed in the smallest boxes that hold all that the attacker can do.
+    """
+    started = time.perf_counter() if started is None else started
+    TreantSolver().check(problem)
+    deadline = math.inf if time_limit is None else started + time_limit
+    choices = Options.rules(rules, problem.values, problem.feature_names)
+
+    def value_between(j: int, under: int, over: int) -> float:
+        low, high = float(choices.last[j][under]), float(choices.first[j][over])
+        return low + (high - low) / 2
+
+    growth = Growth(problem, choices, lambda: time.perf_counter() >= deadline, **options)
+    tree = tree_from_nested(growth.grow(value_between), problem)
+    lost = float(problem.weight[rules.fooled(tree, problem.values, problem.label)].sum())
+    runtime = time.perf_counter() - started
+    lower, upper = rules.boxes(problem.values, problem.feature_names)
+    return Result(
+        tree=tree,
+        index_tree=to_indices(tree, problem.replace(lower=lower, upper=upper)),
+        status=Status.FEASIBLE,
+        objective=lost,
+        bound=0.0,
+        trace=(TracePoint(runtime, lost, 0.0),),
+        runtime=runtime,
+        solver=TreantSolver.name,
+        stopped_by="time limit" if started + runtime >= deadline else "heuristic",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Invariants:
+    """Constraints that undecided samples left behind: wherever the sample reaches, the prediction keeps to a bound."""
+
+    sample: IntArray
+    is_upper: IntArray
+    bound: FloatArray
+
+    def keep(self, mask: NDArray[np.bool_]) -> Invariants:
+        """Return those of the mask."""
+        return Invariants(self.sample[mask], self.is_upper[mask], self.bound[mask])
+
+    def join(self, other: Invariants) -> Invariants:
+        """Return these and the others."""
+        return Invariants(
+            np.concatenate([self.sample, other.sample]),
+            np.concatenate([self.is_upper, other.is_upper]),
+            np.concatenate([self.bound, other.bound]),
+        )
+
+
+class Growth:
+    """One run of TREANT.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its labels, weights and depth are used; what the attacker can do is in `options`.
+    options : Options
+        What the attacker can do to each sample, feature by feature.
+    should_stop : callable
+        Asked before every node; when it says so, the remaining nodes become leaves.
+    loss : {"squared", "logistic"}
+    min_samples_split : int
+        A node with fewer samples becomes a leaf.
+    affine : bool
+        Whether a path may test each feature only once.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        options: Options,
+        should_stop: Callable[[], bool],
+        *,
+        loss: str = "squared",
+        min_samples_split: int = 2,
+        affine: bool = False,
+    ) -> None:
+        if loss not in LOSSES:
+            raise InvalidInputError(f"loss={loss!r}; it must be one of {', '.join(map(repr, LOSSES))}")
+        if (
+            isinstance(min_samples_split, bool)
+            or not isinstance(min_samples_split, int | np.integer)
+            or min_samples_split < 2
+        ):
+            raise InvalidInputError(f"min_samples_split={min_samples_split!r}; it must be a whole number >= 2")
+        self.problem = problem
+        self.options = options
+        self.should_stop = should_stop
+        self.logistic = loss == "logistic"
+        self.min_samples_split = min_samples_split
+        self.affine = affine
+
+    def grow(self, threshold_between: Callable[[int, int, int], Any]) -> Any:
+        """Return the tree as nested tuples ``(feature, threshold, left, right)`` with class indices as leaves.
+
+        Parameters
+        ----------
+        threshold_between : callable
+            Makes a threshold of a feature and the two ranks that it lies between.
+        """
+        nothing = Invariants(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+        samples = np.flatnonzero(self.problem.weight > 0)
+        mean = float(np.average(self.problem.label[samples], weights=self.problem.weight[samples]))
+        return self._grow(samples, nothing, mean, {}, 0, threshold_between)
+
+    def _grow(
+        self,
+        samples: IntArray,
+        invariants: Invariants,
+        prediction: float,
+        region: Region,
+        depth: int,
+        threshold_between: Callable[[int, int, int], Any],
+    ) -> Any:
+        leaf = int(prediction > 0.5)
+        if depth >= self.problem.max_depth or len(samples) < self.min_samples_split or self.should_stop():
+            return leaf
+        split = self._best_split(samples, invariants, prediction, region)
+        if split is None:
+            return leaf
+        j, under, over, left_value, right_value = split
+        label = self.problem.label
+        low, high = self.options.interval(samples, j, region)
+        undecided = (low <= under) & (high > under)
+        # The attacker takes the worse side: for class 1 the smaller prediction, for class 0 the larger one.
+        worse_left = np.where(label[samples] == 1, left_value < right_value, left_value > right_value)
+        goes_left = np.where(undecided, worse_left, low <= under)
+        rule_low, rule_high = self.options.interval(invariants.sample, j, region)
+        bound = np.where(goes_left, right_value, left_value)[undecided]
+        # Below its own side the loss may not fall, below the other side it may not rise, past the bound. For class 0
+        # the loss grows with the prediction, for class 1 it shrinks.
+        is_zero = label[samples][undecided] == 0
+        upper_at_left = (is_zero != goes_left[undecided]).astype(np.int64)
+        lowest, highest = self._between(region, j)
+        children = []
+        for at_left, kept, inside, value in (
+            (True, rule_low <= under, (lowest, under), left_value),
+            (False, rule_high > under, (under, highest), right_value),
+        ):
+            fresh = Invariants(samples[undecided], upper_at_left if at_left else 1 - upper_at_left, bound)
+            children.append(
+                self._grow(
+                    samples[goes_left == at_left],
+                    invariants.keep(kept).join(fresh),
+                    value,
+                    {**region, j: inside},
+                    depth + 1,
+                    threshold_between,
+                )
+            )
+        return (j, threshold_between(j, under, over), children[0], children[1])
+
+    def _between(self, region: Region, j: int) -> tuple[int, int]:
+        """Return between which ranks of feature j a region lies."""
+        return region.get(j, (-1, self.options.n_ranks(j) - 1))
+
+    def _best_split(
+        self, samples: IntArray, invariants: Invariants, prediction: float, region: Region
+    ) -> tuple[int, int, int, float, float] | None:
+        from hardwood.kernels import treant as kernel
+
+        label, weight = self.problem.label[samples], self.problem.weight[samples]
+        weight_here = float(weight.sum())
+        ones = float(weight[label == 1].sum())
+        best = kernel.loss_of(prediction, weight_here - ones, ones, self.logistic) - NO_GAIN * weight_here
+        found = None
+        for j in range(self.problem.n_features):
+            if self.affine and j in region:
+                continue
+            low, high = self.options.interval(samples, j, region)
+            rule_low, rule_high = self.options.interval(invariants.sample, j, region)
+            loss, under, over, left_value, right_value = kernel.best_threshold(
+                low,
+                high,
+                label,
+                weight,
+                rule_low,
+                rule_high,
+                invariants.is_upper,
+                invariants.bound,
+                *self._between(region, j),
+                prediction,
+                self.logistic,
+            )
+            if loss < best:
+                best, found = loss, (j, under, over, left_value, right_value)
+        return found
