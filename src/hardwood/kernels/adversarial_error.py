@@ -88,7 +88,7 @@ def _in_the_middle(t, following, first, last):
 @nb.njit(
     nb.int64(
         _IN_RANKS, _IN_RANKS, IN_I1, IN_F1, IN_F1, IN_I1, IN_F1,
-        nb.int64, nb.int64, nb.int64, nb.int64, nb.int64, nb.types.npy_rng,
+        nb.int64, nb.int64, nb.int64, nb.int64, nb.int64, nb.int64,
         OUT_I1, OUT_I1, OUT_I1, OUT_I1, OUT_I1,
     ),
     cache=True,
@@ -96,7 +96,7 @@ def _in_the_middle(t, following, first, last):
 )  # fmt: skip
 def grow(
     lower_rank, upper_rank, offset, first, last, label, weight,
-    n_classes, max_depth, min_samples_split, min_samples_leaf, max_features, rng,
+    n_classes, max_depth, min_samples_split, min_samples_leaf, max_features, seed,
     feature, index, left, right, leaf_label,
 ):  # fmt: skip
     """Grow a tree; return its number of nodes.
@@ -108,6 +108,8 @@ def grow(
     label, weight : class code and weight of each sample.
     feature, index, left, right, leaf_label : written; large enough for the largest tree of this depth.
     """
+    # Inside a kernel this seeds numba's own state of this thread; a Generator would take ten seconds to compile.
+    np.random.seed(seed)  # noqa: NPY002
     n, n_features = lower_rank.shape
     left_weight, right_weight = np.zeros(n_classes), np.zeros(n_classes)
     totals = np.zeros(n_classes)
@@ -152,7 +154,7 @@ def grow(
         considered = considered[:m]
         if max_features < n_features:
             for a in range(max_features):
-                b = a + int(rng.random() * (n_features - a))
+                b = a + int(np.random.random() * (n_features - a))  # noqa: NPY002
                 order[a], order[b] = order[b], order[a]
         best = totals[answer] + NO_GAIN * totals.sum()
         best_feature = best_t = left_label = right_label = -1

@@ -142,6 +142,26 @@ def _worst_placement(criterion, sure_left, may_leave, may_enter, sure_right, rob
     return _chen_score(criterion, left, stays_left, held, right, moved)
 
 
+# Loops instead of array expressions: numba takes seconds to compile what numpy says in a line.
+@nb.njit(cache=True, nogil=True)
+def heaviest_class(totals):
+    """Return the (first) class with the largest weight, and the weight of all."""
+    heaviest, total = 0, 0.0
+    for c in range(len(totals)):
+        total += totals[c]
+        if totals[c] > totals[heaviest]:
+            heaviest = c
+    return heaviest, total
+
+
+@nb.njit(cache=True, nogil=True)
+def _all_right(totals, sure_left, may_leave, may_enter, sure_right):
+    """Start a scan: every sample of the node is certainly right."""
+    for c in range(len(totals)):
+        sure_left[c] = may_leave[c] = may_enter[c] = 0.0
+        sure_right[c] = totals[c]
+
+
 @nb.njit(cache=True, nogil=True)
 def _pass_event(event, label, weight, sure_left, may_leave, may_enter, sure_right):
     kind = event & 6
@@ -258,7 +278,7 @@ def _partition(events, ranks, begin, end, goes_left, buffer, rank_buffer):
 @nb.njit(
     nb.int64(
         _EVENTS, _EVENTS, IN_I1, IN_I1, IN_F1,
-        nb.int64, nb.int64, nb.int64, nb.int64, nb.int64, nb.float64, nb.int64, nb.boolean, nb.types.npy_rng,
+        nb.int64, nb.int64, nb.int64, nb.int64, nb.int64, nb.float64, nb.int64, nb.boolean, nb.int64,
         OUT_I1, OUT_I1, OUT_I1, OUT_I1, OUT_I1,
     ),
     cache=True,
@@ -266,7 +286,7 @@ def _partition(events, ranks, begin, end, goes_left, buffer, rank_buffer):
 )  # fmt: skip
 def grow(
     events, ranks, n_ranks, label, weight,
-    n_classes, max_depth, min_samples_split, min_samples_leaf, max_features, robust_weight, criterion, whole, rng,
+    n_classes, max_depth, min_samples_split, min_samples_leaf, max_features, robust_weight, criterion, whole, seed,
     feature, index, left, right, leaf_label,
 ):  # fmt: skip
     """Grow a tree; return its number of nodes.
@@ -280,6 +300,8 @@ def grow(
     label, weight : class code and weight of each sample.
     feature, index, left, right, leaf_label : written; large enough for the largest tree of this depth.
     """
+    # Inside a kernel this seeds numba's own state of this thread; a Generator would take ten seconds to compile.
+    np.random.seed(seed)  # noqa: NPY002
     n_features, n = events.shape[0], events.shape[1] // 3
     sure_left = np.zeros(n_classes)
     may_leave = np.zeros(n_classes)
@@ -292,7 +314,9 @@ def grow(
     goes_left = np.zeros(n, np.bool_)
     buffer = np.empty(3 * n, np.int32)
     rank_buffer = np.empty(3 * n, np.int32)
-    order = np.arange(n_features)
+    order = np.empty(n_features, np.int64)
+    for j in range(n_features):
+        order[j] = j
     capacity = len(feature)
     # Per node: its segment of samples, its depth, its parent.
     begin_of = np.zeros(capacity, np.int64)
@@ -308,14 +332,15 @@ def grow(
         size -= 1
         node = stack[size]
         begin, end = 3 * begin_of[node], 3 * end_of[node]
-        totals[:] = 0.0
+        for c in range(n_classes):
+            totals[c] = 0.0
         for k in range(begin, end):
             if events[0, k] & 6 == LOWER:
                 totals[label[events[0, k] >> 3]] += weight[events[0, k] >> 3]
-        weight_here = totals.sum()
+        heaviest, weight_here = heaviest_class(totals)
         feature[node] = index[node] = left[node] = right[node] = -1
-        leaf_label[node] = np.argmax(totals)
-        if depth_of[node] >= max_depth or (end - begin) // 3 < min_samples_split or totals.max() >= weight_here:
+        leaf_label[node] = heaviest
+        if depth_of[node] >= max_depth or (end - begin) // 3 < min_samples_split or totals[heaviest] >= weight_here:
             continue
         impurity = 1.0 if criterion != CHEN_ENTROPY else 0.0
         for c in range(n_classes):
@@ -328,7 +353,7 @@ def grow(
         best_feature = best_rank = -1
         if max_features < n_features:
             for a in range(max_features):
-                b = a + int(rng.random() * (n_features - a))
+                b = a + int(np.random.random() * (n_features - a))  # noqa: NPY002
                 order[a], order[b] = order[b], order[a]
         for a in range(max_features):
             j = order[a]
@@ -338,10 +363,7 @@ def grow(
                 if score < best:
                     best, best_feature, best_rank = score, j, rank
                 continue
-            sure_left[:] = 0.0
-            may_leave[:] = 0.0
-            may_enter[:] = 0.0
-            sure_right[:] = totals
+            _all_right(totals, sure_left, may_leave, may_enter, sure_right)
             for k in range(begin, end - 1):
                 _pass_event(events[j, k], label, weight, sure_left, may_leave, may_enter, sure_right)
                 rank = ranks[j, k]
@@ -363,10 +385,7 @@ def grow(
 
         # Place every movable sample as the worst case says: who stands left stays there, up to the class' share.
         j = best_feature
-        sure_left[:] = 0.0
-        may_leave[:] = 0.0
-        may_enter[:] = 0.0
-        sure_right[:] = totals
+        _all_right(totals, sure_left, may_leave, may_enter, sure_right)
         for k in range(begin, end):
             i = events[j, k] >> 3
             if ranks[j, k] <= best_rank:

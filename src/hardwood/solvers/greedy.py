@@ -216,7 +216,7 @@ class GreedyLearner:
             self.robust_weight,
             code,
             bool(np.all(weight == 1)),
-            rng,
+            int(rng.integers(2**31)),
             *arrays,
         )
         feature, rank, left, right, leaf_label = (array[:size] for array in arrays)
@@ -245,7 +245,7 @@ class GreedyLearner:
             problem.n_classes,
             problem.max_depth,
             *sizes,
-            rng,
+            int(rng.integers(2**31)),
             *arrays,
         )
         return IndexTree(*(array[:size] for array in arrays))
