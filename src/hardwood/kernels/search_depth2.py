@@ -8,10 +8,9 @@ they are a real tree. Where they disagree on a shared sample, weight moves to th
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+from hardwood.kernels.search_compile import inner
 
 from hardwood.kernels.search_node import (
-    leaf_bound,
     leaf_cost,
     list_active,
     lower_feature_bounds,
@@ -20,78 +19,105 @@ from hardwood.kernels.search_node import (
 )
 from hardwood.kernels.search_scan import position_of, scan_any, scan_two_classes
 from hardwood.kernels.search_state import (
+    ACTIVE,
+    BEST,
+    BOUND,
+    BRANCH,
     BRANCHES,
+    CANDIDATE,
+    CURRENT,
     EVALUATIONS,
+    EXACT,
+    FEATURE_ORDER,
     FORBIDDEN,
     FOUND,
     FREE,
     GENERAL,
     GIVEN_UP,
-    INTERVAL_ROUNDS,
+    LABEL,
+    LOWER,
+    MARK,
     MIN_LEAF,
     MUST_BE_CORRECT,
     NODES,
+    N_ACTIVE,
+    N_CANDIDATES,
+    N_CERTAIN,
     PENALTY,
     PRUNED,
+    RANGE_ROUNDS,
+    REACH,
     ROUNDS,
     ROUNDS_DONE,
+    RUNNING,
     SCANS,
+    SIDE,
+    SIDE_COUNT,
+    SIZE,
     SKIPPED,
     STOP,
     UNDECIDED,
+    UPPER,
     USE_CARRY,
-    USE_INTERVALS,
     USE_LAZY_SCAN,
+    USE_RANGES,
+    WEIGHT,
+    WIDTH,
+    WRONG,
 )
 
 
-@njit(cache=True, nogil=True)
+@inner
 def scan_feature(data, work, slot, child, feature):
     """Cost of the best stump of a child on one feature."""
-    size = work.size[slot]
+    size = work.scalar[slot, SIZE]
     total = work.total[slot, child]
-    work.stats[1, SCANS] += 1
-    if data.rules[GENERAL] == 0:
+    work.scalar[slot, SCANS] += 1
+    if data.control[GENERAL] == 0:
         row = work.events[slot, feature]
-        best_01, best_10 = scan_two_classes(row, row[size:], size, work.side[slot, child], total[1], total[0])
+        best_01, best_10 = scan_two_classes(row, row[size:], size, work.vector[slot, SIDE + child], total[1], total[0])
         cost = total[0] + total[1] - max(best_01, best_10)
     else:
         best, _, _, _ = scan_any(
             work.events[slot, feature],
             2 * size,
-            data.label,
-            work.side[slot, child],
-            work.side_count[slot, child],
+            data.sample[LABEL],
+            work.vector[slot, SIDE + child],
+            work.vector[slot, SIDE_COUNT + child],
             total,
-            work.n_certain[slot, child],
-            data.rules[MIN_LEAF],
-            work.running,
+            work.scalar[slot, N_CERTAIN + child],
+            data.control[MIN_LEAF],
+            work.total[slot, RUNNING:],
             -1,
         )
         if best < 0:
-            return data.rules[FORBIDDEN]
+            return data.control[FORBIDDEN]
         cost = np.int64(0)
         for c in range(total.shape[0]):
             cost += total[c]
         cost -= best
-    return cost + 2 * data.rules[PENALTY]
+    return cost + 2 * data.control[PENALTY]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def write_stump(data, work, slot, child, feature):
     """Write the child's best stump on `feature` into the slot's tree, as node ``2 + child``."""
-    tree = work.tree[slot]
+    tree = work.tree[slot, CURRENT]
     node = 2 + child
     total = work.total[slot, child]
-    size = work.size[slot]
-    if feature == data.lower.shape[0]:
+    size = work.scalar[slot, SIZE]
+    if feature == data.rank.shape[1]:
         tree[node, 0] = -1
         tree[node, 1] = 0
-        tree[node, 2] = np.argmax(total)
+        best = 0
+        for c in range(total.shape[0]):
+            if total[c] > total[best]:
+                best = c
+        tree[node, 2] = best
         return
-    if data.rules[GENERAL] == 0:
+    if data.control[GENERAL] == 0:
         row = work.events[slot, feature]
-        signed = work.side[slot, child]
+        signed = work.vector[slot, SIDE + child]
         best_01, best_10 = scan_two_classes(row, row[size:], size, signed, total[1], total[0])
         if best_01 >= best_10:
             left = 0
@@ -104,18 +130,18 @@ def write_stump(data, work, slot, child, feature):
         _, event, left, right = scan_any(
             work.events[slot, feature],
             2 * size,
-            data.label,
-            work.side[slot, child],
-            work.side_count[slot, child],
+            data.sample[LABEL],
+            work.vector[slot, SIDE + child],
+            work.vector[slot, SIDE_COUNT + child],
             total,
-            work.n_certain[slot, child],
-            data.rules[MIN_LEAF],
-            work.running,
+            work.scalar[slot, N_CERTAIN + child],
+            data.control[MIN_LEAF],
+            work.total[slot, RUNNING:],
             -1,
         )
         sample = work.events[slot, feature, event] >> np.uint32(1)
     tree[node, 0] = feature
-    tree[node, 1] = data.upper[feature, sample]
+    tree[node, 1] = data.rank[UPPER, feature, sample]
     tree[node, 2] = -1
     tree[2 * node, 0] = -1
     tree[2 * node, 2] = left
@@ -123,28 +149,28 @@ def write_stump(data, work, slot, child, feature):
     tree[2 * node + 1, 2] = right
 
 
-@njit(cache=True, nogil=True)
+@inner
 def mark_wrong(data, work, slot, child):
     """Mark the samples that the child's stump loses."""
-    tree = work.tree[slot]
+    tree = work.tree[slot, CURRENT]
     node = 2 + child
     bit = np.uint8(1 + child)
     feature = tree[node, 0]
-    wrong = work.wrong[slot]
-    reach = work.reach[slot]
-    label = data.label
+    wrong = work.flag[slot, WRONG]
+    reach = work.flag[slot, REACH]
+    label = data.sample[LABEL]
     if feature < 0:
-        for k in range(work.size[slot]):
+        for k in range(work.scalar[slot, SIZE]):
             i = work.ids[slot, k]
             if reach[i] & bit and label[i] != tree[node, 2]:
                 wrong[i] |= bit
         return
-    lower = data.lower[feature]
-    upper = data.upper[feature]
+    lower = data.rank[LOWER, feature]
+    upper = data.rank[UPPER, feature]
     threshold = tree[node, 1]
     left = tree[2 * node, 2]
     right = tree[2 * node + 1, 2]
-    for k in range(work.size[slot]):
+    for k in range(work.scalar[slot, SIZE]):
         i = work.ids[slot, k]
         if reach[i] & bit:
             y = label[i]
@@ -152,19 +178,35 @@ def mark_wrong(data, work, slot, child):
                 wrong[i] |= bit
 
 
-@njit(cache=True, nogil=True)
+@inner
+def forget_features(work, slot):
+    """Forget all bounds per feature, as if no scan had been made before."""
+    for j in range(work.feature.shape[2] - 1):
+        work.feature[slot, BOUND, j] = 0
+        work.feature[slot, BOUND + 1, j] = 0
+
+
+@inner
+def copy_tree(target, source, size):
+    """Copy a heap of `size` nodes."""
+    for h in range(1, size):
+        for c in range(3):
+            target[h, c] = source[h, c]
+
+
+@inner
 def evaluate_stumps(data, work, slot, feature, cutoff, given_up, rounds):
     """Raise the bound of the sides set by `set_sides` to `cutoff`, or find a pair of stumps below it.
 
     Returns the status, the bound or the cost of the pair, and the disagreeing sample of largest weight.
     """
-    p = data.lower.shape[0]
-    bound = work.feature_bound[slot]
-    exact = work.feature_exact[slot]
-    weight = work.weight[slot]
-    work.stats[2, EVALUATIONS] += 1
-    if data.rules[USE_LAZY_SCAN] == 0:
-        bound[:, :p] = 0
+    p = data.rank.shape[1]
+    bound = work.feature[slot, BOUND : BOUND + 2]
+    exact = work.feature[slot, EXACT : EXACT + 2]
+    weight = work.vector[slot, WEIGHT]
+    work.scalar[slot, EVALUATIONS] += 1
+    if data.control[USE_LAZY_SCAN] == 0:
+        forget_features(work, slot)
     for turn in range(rounds + 1):
         while True:
             best_left = p
@@ -185,30 +227,30 @@ def evaluate_stumps(data, work, slot, feature, cutoff, given_up, rounds):
                 exact[1, best_right] = 1
             else:
                 break
-        work.stats[2, ROUNDS_DONE] += 1
-        for k in range(work.size[slot]):
-            work.wrong[slot, work.ids[slot, k]] = 0
+        work.scalar[slot, ROUNDS_DONE] += 1
+        for k in range(work.scalar[slot, SIZE]):
+            work.flag[slot, WRONG, work.ids[slot, k]] = 0
         write_stump(data, work, slot, 0, best_left)
         write_stump(data, work, slot, 1, best_right)
         mark_wrong(data, work, slot, 0)
         mark_wrong(data, work, slot, 1)
-        penalty = data.rules[PENALTY]
+        penalty = data.control[PENALTY]
         cost = given_up
         for child in range(2):
-            cost += penalty if work.tree[slot, 2 + child, 0] < 0 else 2 * penalty
+            cost += penalty if work.tree[slot, CURRENT, 2 + child, 0] < 0 else 2 * penalty
         true_cost = cost - given_up
         disagreements = 0
         worst = -1
-        for k in range(work.size[slot]):
+        for k in range(work.scalar[slot, SIZE]):
             i = work.ids[slot, k]
-            wrong = work.wrong[slot, i]
+            wrong = work.flag[slot, WRONG, i]
             if wrong == 0:
                 continue
             true_cost += weight[i]
-            if work.mark[slot, i] == GIVEN_UP:
+            if work.flag[slot, MARK, i] == GIVEN_UP:
                 continue
             cost += weight[i]
-            if work.reach[slot, i] == 3 and wrong != 3 and weight[i] > 0:
+            if work.flag[slot, REACH, i] == 3 and wrong != 3 and weight[i] > 0:
                 disagreements += 1
                 if worst < 0 or weight[i] > weight[worst]:
                     worst = i
@@ -220,12 +262,12 @@ def evaluate_stumps(data, work, slot, feature, cutoff, given_up, rounds):
         taken_left = 0
         taken_right = 0
         share = work.share[slot, feature]
-        left = work.side[slot, 0]
-        right = work.side[slot, 1]
-        for k in range(work.size[slot]):
+        left = work.vector[slot, SIDE + 0]
+        right = work.vector[slot, SIDE + 1]
+        for k in range(work.scalar[slot, SIZE]):
             i = work.ids[slot, k]
-            wrong = work.wrong[slot, i]
-            if wrong == 0 or wrong == 3 or work.reach[slot, i] != 3 or work.mark[slot, i] != FREE:
+            wrong = work.flag[slot, WRONG, i]
+            if wrong == 0 or wrong == 3 or work.flag[slot, REACH, i] != 3 or work.flag[slot, MARK, i] != FREE:
                 continue
             w = weight[i]
             if w == 0:
@@ -234,34 +276,32 @@ def evaluate_stumps(data, work, slot, feature, cutoff, given_up, rounds):
             a = min(w, old + step) if wrong == 1 else max(0, old - step)
             taken_left += max(0, old - a)
             taken_right += max(0, a - old)
-            c = data.label[i]
+            c = data.sample[LABEL, i]
             work.total[slot, 0, c] += a - old
             work.total[slot, 1, c] += old - a
             share[i] = np.float32(a / w)
             b = w - a
-            if c == 1 and data.rules[GENERAL] == 0:
+            if c == 1 and data.control[GENERAL] == 0:
                 a = -a
                 b = -b
             left[i] = a
             right[i] = b
         lower_feature_bounds(data, work, slot, 0, taken_left)
         lower_feature_bounds(data, work, slot, 1, taken_right)
-        if data.rules[USE_LAZY_SCAN] == 0:
-            bound[:, :p] = 0
-            leaf_bound(data, work, slot, 0)
-            leaf_bound(data, work, slot, 1)
+        if data.control[USE_LAZY_SCAN] == 0:
+            forget_features(work, slot)
     return UNDECIDED, 0, -1
 
 
-@njit(cache=True, nogil=True)
+@inner
 def settle_threshold(data, work, slot, feature, threshold, cutoff, first_sample):
     """Close the gap of one threshold by branching on samples: must be correct, or given up and paid for."""
     depth = 0
     given_up = 0
     sample = first_sample
-    branch = work.branch[slot]
-    mark = work.mark[slot]
-    weight = work.weight[slot]
+    branch = work.vector[slot, BRANCH]
+    mark = work.flag[slot, MARK]
+    weight = work.vector[slot, WEIGHT]
     status = UNDECIDED
     value = cutoff
     while True:
@@ -278,19 +318,19 @@ def settle_threshold(data, work, slot, feature, threshold, cutoff, first_sample)
                 return PRUNED, value
             mark[branch[depth - 1]] = GIVEN_UP
             given_up += weight[branch[depth - 1]]
-        work.stats[2, BRANCHES] += 1
-        set_sides(data, work, slot, feature, threshold, threshold, data.rules[GENERAL] == 0)
+        work.scalar[slot, BRANCHES] += 1
+        set_sides(data, work, slot, feature, threshold, threshold, data.control[GENERAL] == 0)
         status, value, sample = evaluate_stumps(
-            data, work, slot, feature, cutoff - given_up, given_up, data.rules[ROUNDS]
+            data, work, slot, feature, cutoff - given_up, given_up, data.control[ROUNDS]
         )
-        if status == FOUND or data.shared[STOP]:
+        if status == FOUND or data.control[STOP]:
             for k in range(depth):
                 mark[branch[k]] = FREE
             return FOUND if status == FOUND else UNDECIDED, value
         value = cutoff
 
 
-@njit(cache=True, nogil=True)
+@inner
 def sweep_depth2(data, work, slot, feature, cutoff, start):
     """Look for a tree below `cutoff` among the thresholds of one feature, from active candidate `start` on.
 
@@ -298,28 +338,29 @@ def sweep_depth2(data, work, slot, feature, cutoff, start):
     """
     if start == 0:
         n_active = list_active(data, work, slot, feature, cutoff)
-        work.stats[2, SKIPPED] += work.n_candidates[slot, feature] - n_active
-        work.n_active[slot] = n_active
-        if data.rules[USE_CARRY] == 0:
-            work.share[slot, feature, :] = 0.5
-    n_active = work.n_active[slot]
-    candidate = work.candidate[slot, feature]
-    width = work.width[slot]
+        work.scalar[slot, SKIPPED] += work.feature[slot, N_CANDIDATES, feature] - n_active
+        work.scalar[slot, N_ACTIVE] = n_active
+        if data.control[USE_CARRY] == 0:
+            for i in range(work.share.shape[2]):
+                work.share[slot, feature, i] = 0.5
+    n_active = work.scalar[slot, N_ACTIVE]
+    candidate = work.threshold[slot, feature, CANDIDATE]
+    width = work.scalar[slot, WIDTH]
     position = start
     while position < n_active:
-        if data.shared[STOP]:
+        if data.control[STOP]:
             break
         last = min(position + width, n_active) - 1
-        first_k = work.active[slot, position]
-        last_k = work.active[slot, last]
+        first_k = work.vector[slot, ACTIVE, position]
+        last_k = work.vector[slot, ACTIVE, last]
         single = first_k == last_k
-        set_sides(data, work, slot, feature, candidate[first_k], candidate[last_k], data.rules[GENERAL] == 0)
-        rounds = data.rules[ROUNDS] if single else data.rules[INTERVAL_ROUNDS]
+        set_sides(data, work, slot, feature, candidate[first_k], candidate[last_k], data.control[GENERAL] == 0)
+        rounds = data.control[ROUNDS] if single else data.control[RANGE_ROUNDS]
         status, value, sample = evaluate_stumps(data, work, slot, feature, cutoff, 0, rounds)
         if status == PRUNED:
             remember_bound(data, work, slot, feature, first_k, last_k, value)
             position = last + 1
-            if data.rules[USE_INTERVALS]:
+            if data.control[USE_RANGES]:
                 width = min(2 * width, 1 << 20)
             continue
         if not single:
@@ -333,45 +374,45 @@ def sweep_depth2(data, work, slot, feature, cutoff, start):
                 continue
             if status == UNDECIDED:
                 break
-        work.width[slot] = width
-        tree = work.tree[slot]
+        work.scalar[slot, WIDTH] = width
+        tree = work.tree[slot, CURRENT]
         tree[1, 0] = feature
         tree[1, 1] = candidate[first_k]
         tree[1, 2] = -1
         return value, position
-    work.width[slot] = width
+    work.scalar[slot, WIDTH] = width
     return cutoff, n_active
 
 
-@njit(cache=True, nogil=True)
+@inner
 def solve_depth2(data, work, slot, cutoff, stop_at_first):
     """Find the best tree of depth 2 that costs less than `cutoff` and return its cost, or `cutoff` if none does."""
-    work.stats[2, NODES] += 1
+    work.scalar[slot, NODES] += 1
     best = cutoff
     cost, label = leaf_cost(data, work, slot)
-    best_tree = work.best_tree[slot]
+    best_tree = work.tree[slot, BEST]
     if cost < best:
         best = cost
         best_tree[1, 0] = -1
         best_tree[1, 2] = label
         if stop_at_first:
             return best
-    for turn in range(data.lower.shape[0]):
-        feature = work.feature_order[slot, turn]
+    for turn in range(data.rank.shape[1]):
+        feature = work.feature[slot, FEATURE_ORDER, turn]
         position = 0
         while True:
             value, position = sweep_depth2(data, work, slot, feature, best, position)
             if value >= best:
                 break
             best = value
-            best_tree[:8] = work.tree[slot, :8]
-            bring_forward(work.feature_order[slot], turn)
+            copy_tree(best_tree, work.tree[slot, CURRENT], 8)
+            bring_forward(work.feature[slot, FEATURE_ORDER], turn)
             if stop_at_first:
                 return best
     return best
 
 
-@njit(cache=True, nogil=True)
+@inner
 def bring_forward(order, position):
     """Try the feature at `position` first next time."""
     feature = order[position]

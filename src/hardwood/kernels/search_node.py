@@ -9,19 +9,41 @@ the same row.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+from hardwood.kernels.search_compile import inner
 
 from hardwood.kernels.search_state import (
+    ACTIVE,
+    BOUND,
+    CANDIDATE,
+    CELL,
+    CERTAIN,
+    COUNT,
+    EXACT,
     FORBIDDEN,
     GIVEN_UP,
+    LABEL,
+    LOWER,
+    MARK,
+    MEMORY_SHIFT,
+    MEMORY_WEIGHT,
     MIN_LEAF,
     MUST_BE_CORRECT,
+    N_CANDIDATES,
+    N_CERTAIN,
+    OFFSET,
     PENALTY,
+    REACH,
+    RUNNING,
+    SIDE,
+    SIDE_COUNT,
+    SIZE,
+    UPPER,
     USE_MEMORY,
+    WEIGHT,
 )
 
 
-@njit(cache=True, nogil=True)
+@inner
 def fill_node(data, work, slot, source, n_source, member, split_orders):
     """Keep the events of the members of a node, in order, and find the thresholds that no other one dominates.
 
@@ -29,16 +51,17 @@ def fill_node(data, work, slot, source, n_source, member, split_orders):
     threshold whose last end point is an upper one and whose next one is a lower one can be best. Each of them
     stands for a cell of thresholds that it dominates.
     """
-    n_features, n = data.lower.shape
+    n_features = data.rank.shape[1]
+    n = data.rank.shape[2]
     size = 0
     for i in range(n):
         if member[i]:
             work.ids[slot, size] = i
             size += 1
-    work.size[slot] = size
+    work.scalar[slot, SIZE] = size
     for child in range(2):
         taken = 0
-        side = work.side[slot, child]
+        side = work.vector[slot, SIDE + child]
         for i in range(n):
             if member[i] == 0:
                 taken += abs(side[i])
@@ -46,8 +69,8 @@ def fill_node(data, work, slot, source, n_source, member, split_orders):
         lower_feature_bounds(data, work, slot, child, taken)
     for j in range(n_features):
         kept = work.events[slot, j]
-        cell = work.cell[slot, j]
-        candidate = work.candidate[slot, j]
+        cell = work.threshold[slot, j, CELL]
+        candidate = work.threshold[slot, j, CANDIDATE]
         rising = 0
         falling = size
         both = 0
@@ -63,7 +86,7 @@ def fill_node(data, work, slot, source, n_source, member, split_orders):
                 continue
             is_upper = code & np.uint32(1)
             if split_orders:
-                if is_upper == data.label[i]:
+                if is_upper == data.sample[LABEL, i]:
                     kept[falling] = i
                     falling += 1
                 else:
@@ -76,89 +99,91 @@ def fill_node(data, work, slot, source, n_source, member, split_orders):
                 if not after_upper:
                     cell_start = max(last_lower, np.int32(0))
                 after_upper = True
-                last_upper = data.upper[j, i]
+                last_upper = data.rank[UPPER, j, i]
             else:
                 if after_upper:
                     candidate[found] = last_upper
                     cell[found] = cell_start
                     found += 1
-                last_lower = data.lower[j, i]
+                last_lower = data.rank[LOWER, j, i]
                 after_upper = False
-        work.n_candidates[slot, j] = found
+        work.feature[slot, N_CANDIDATES, j] = found
 
 
-@njit(cache=True, nogil=True)
+@inner
 def remember_weights(data, work, slot):
     """Shift the remembered bounds to the node's new weights.
 
     For every threshold ``cost(w') >= cost(w) - sum_i max(0, w_i - w'_i)``: a tree loses at most the weight that
     was taken away. A sample that is not at the node has weight 0, so this holds across sets of samples too.
     """
-    if data.rules[USE_MEMORY] == 0 or data.rules[MIN_LEAF] > 0:
-        work.memory_shift[slot] = 0
-        work.memory[slot, :] = 0
+    if data.control[USE_MEMORY] == 0 or data.control[MIN_LEAF] > 0:
+        work.scalar[slot, MEMORY_SHIFT] = 0
+        for t in range(work.memory.shape[1]):
+            work.memory[slot, t] = 0
         return
     taken = 0
-    weight = work.weight[slot]
-    old = work.memory_weight[slot]
+    weight = work.vector[slot, WEIGHT]
+    old = work.vector[slot, MEMORY_WEIGHT]
     for i in range(weight.shape[0]):
         taken += max(0, old[i] - weight[i])
         old[i] = weight[i]
-    work.memory_shift[slot] += taken
+    work.scalar[slot, MEMORY_SHIFT] += taken
 
 
-@njit(cache=True, nogil=True)
+@inner
 def remember_bound(data, work, slot, feature, first, last, bound):
     """Note that no tree with a threshold of the cells `first` .. `last` costs less than `bound`."""
-    start = work.cell[slot, feature, first]
-    if last + 1 < work.n_candidates[slot, feature]:
-        end = work.cell[slot, feature, last + 1]
+    start = work.threshold[slot, feature, CELL, first]
+    if last + 1 < work.feature[slot, N_CANDIDATES, feature]:
+        end = work.threshold[slot, feature, CELL, last + 1]
     else:
-        end = work.candidate[slot, feature, last] + 1
-    base = data.offset[feature]
-    shifted = bound + work.memory_shift[slot]
+        end = work.threshold[slot, feature, CANDIDATE, last] + 1
+    base = work.feature[slot, OFFSET, feature]
+    shifted = bound + work.scalar[slot, MEMORY_SHIFT]
     memory = work.memory[slot]
     for t in range(base + start, base + end):
         memory[t] = max(memory[t], shifted)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def list_active(data, work, slot, feature, cutoff):
     """List the candidates of a feature that the remembered bounds leave open."""
     n = 0
-    limit = cutoff + work.memory_shift[slot]
-    base = data.offset[feature]
-    for k in range(work.n_candidates[slot, feature]):
-        if work.memory[slot, base + work.candidate[slot, feature, k]] < limit:
-            work.active[slot, n] = k
+    limit = cutoff + work.scalar[slot, MEMORY_SHIFT]
+    base = work.feature[slot, OFFSET, feature]
+    for k in range(work.feature[slot, N_CANDIDATES, feature]):
+        if work.memory[slot, base + work.threshold[slot, feature, CANDIDATE, k]] < limit:
+            work.vector[slot, ACTIVE, n] = k
             n += 1
     return n
 
 
-@njit(cache=True, nogil=True)
+@inner
 def leaf_cost(data, work, slot):
     """Write the best plain leaf into the slot's tree and return its cost."""
-    n_classes = work.running.shape[1]
-    total = work.running[0]
-    total[:] = 0
+    total = work.total[slot, RUNNING]
+    n_classes = total.shape[0]
+    for c in range(n_classes):
+        total[c] = 0
     certain = 0
-    for k in range(work.size[slot]):
+    for k in range(work.scalar[slot, SIZE]):
         i = work.ids[slot, k]
-        total[data.label[i]] += work.weight[slot, i]
-        if work.certain[slot, i]:
-            certain += data.count[i]
+        total[data.sample[LABEL, i]] += work.vector[slot, WEIGHT, i]
+        if work.flag[slot, CERTAIN, i]:
+            certain += data.sample[COUNT, i]
     best = 0
     everything = 0
     for c in range(n_classes):
         everything += total[c]
         if total[c] > total[best]:
             best = c
-    if certain < data.rules[MIN_LEAF]:
-        return data.rules[FORBIDDEN], best
-    return everything - total[best] + data.rules[PENALTY], best
+    if certain < data.control[MIN_LEAF]:
+        return data.control[FORBIDDEN], best
+    return everything - total[best] + data.control[PENALTY], best
 
 
-@njit(cache=True, nogil=True)
+@inner
 def set_sides(data, work, slot, feature, first, last, signed):
     """Share the weights between the two children of the thresholds `first` .. `last`.
 
@@ -166,29 +191,31 @@ def set_sides(data, work, slot, feature, first, last, signed):
     every earlier one. Charging only these gives a bound for the whole range; for ``first == last`` it is the split.
     The lower bounds per feature fall by the weight that each child lost since they were computed.
     """
-    lower = data.lower[feature]
-    upper = data.upper[feature]
-    weight = work.weight[slot]
+    lower = data.rank[LOWER, feature]
+    upper = data.rank[UPPER, feature]
+    weight = work.vector[slot, WEIGHT]
     share = work.share[slot, feature]
-    left = work.side[slot, 0]
-    right = work.side[slot, 1]
-    min_leaf = data.rules[MIN_LEAF]
+    left = work.vector[slot, SIDE + 0]
+    right = work.vector[slot, SIDE + 1]
+    min_leaf = data.control[MIN_LEAF]
     total = work.total[slot]
-    total[:] = 0
+    for c in range(total.shape[1]):
+        total[0, c] = 0
+        total[1, c] = 0
     taken_left = 0
     taken_right = 0
     certain_left = 0
     certain_right = 0
-    for k in range(work.size[slot]):
+    for k in range(work.scalar[slot, SIZE]):
         i = work.ids[slot, k]
         w = weight[i]
-        mark = work.mark[slot, i]
+        mark = work.flag[slot, MARK, i]
         to_left = lower[i] <= first
         to_right = upper[i] > last
         a = 0
         b = 0
         if mark == MUST_BE_CORRECT:
-            w = data.rules[FORBIDDEN]
+            w = data.control[FORBIDDEN]
         if mark != GIVEN_UP:
             if to_left and to_right:
                 if mark == MUST_BE_CORRECT:
@@ -201,10 +228,10 @@ def set_sides(data, work, slot, feature, first, last, signed):
                 a = w
             elif to_right:
                 b = w
-        work.reach[slot, i] = np.uint8(to_left) | (np.uint8(to_right) << 1)
+        work.flag[slot, REACH, i] = np.uint8(to_left) | (np.uint8(to_right) << 1)
         taken_left += max(0, abs(left[i]) - a)
         taken_right += max(0, abs(right[i]) - b)
-        c = data.label[i]
+        c = data.sample[LABEL, i]
         total[0, c] += a
         total[1, c] += b
         if signed and c == 1:
@@ -213,46 +240,48 @@ def set_sides(data, work, slot, feature, first, last, signed):
         left[i] = a
         right[i] = b
         if min_leaf > 0:
-            n = data.count[i] if work.certain[slot, i] else 0
+            n = data.sample[COUNT, i] if work.flag[slot, CERTAIN, i] else 0
             in_left = n if upper[i] <= last else 0
             in_right = n if lower[i] > first else 0
-            work.side_count[slot, 0, i] = in_left
-            work.side_count[slot, 1, i] = in_right
+            work.vector[slot, SIDE_COUNT + 0, i] = in_left
+            work.vector[slot, SIDE_COUNT + 1, i] = in_right
             certain_left += in_left
             certain_right += in_right
-    work.n_certain[slot, 0] = certain_left
-    work.n_certain[slot, 1] = certain_right
+    work.scalar[slot, N_CERTAIN + 0] = certain_left
+    work.scalar[slot, N_CERTAIN + 1] = certain_right
     lower_feature_bounds(data, work, slot, 0, taken_left)
     lower_feature_bounds(data, work, slot, 1, taken_right)
     if min_leaf > 0:
-        work.feature_bound[slot, :, :] = 0
+        for j in range(work.feature.shape[2]):
+            work.feature[slot, BOUND, j] = 0
+            work.feature[slot, BOUND + 1, j] = 0
         leaf_bound(data, work, slot, 0)
         leaf_bound(data, work, slot, 1)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def lower_feature_bounds(data, work, slot, child, taken):
     """Let the bounds per feature follow a change of a child's weights that took `taken` away."""
-    bound = work.feature_bound[slot, child]
-    exact = work.feature_exact[slot, child]
+    bound = work.feature[slot, BOUND + child]
+    exact = work.feature[slot, EXACT + child]
     for j in range(bound.shape[0]):
         bound[j] = max(0, bound[j] - taken)
         exact[j] = 0
     leaf_bound(data, work, slot, child)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def leaf_bound(data, work, slot, child):
     """Set the last entry of the bounds per feature: a child that is a plain leaf."""
-    leaf = work.feature_bound.shape[2] - 1
+    leaf = work.feature.shape[2] - 1
     total = work.total[slot, child]
     everything = 0
     best = 0
     for c in range(total.shape[0]):
         everything += total[c]
         best = max(best, total[c])
-    cost = everything - best + data.rules[PENALTY]
-    if work.n_certain[slot, child] < data.rules[MIN_LEAF]:
-        cost = data.rules[FORBIDDEN]
-    work.feature_bound[slot, child, leaf] = cost
-    work.feature_exact[slot, child, leaf] = 1
+    cost = everything - best + data.control[PENALTY]
+    if work.scalar[slot, N_CERTAIN + child] < data.control[MIN_LEAF]:
+        cost = data.control[FORBIDDEN]
+    work.feature[slot, BOUND + child, leaf] = cost
+    work.feature[slot, EXACT + child, leaf] = 1
