@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from hardwood.kernels.search_compile import entry
-
 from hardwood.kernels.search_deep import sweep_deep
 from hardwood.kernels.search_depth2 import sweep_depth2
 from hardwood.kernels.search_node import fill_node, leaf_cost, remember_weights

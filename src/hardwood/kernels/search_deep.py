@@ -9,8 +9,8 @@ find a tree for the pool.
 from __future__ import annotations
 
 import numpy as np
-from hardwood.kernels.search_compile import inner
 
+from hardwood.kernels.search_compile import inner
 from hardwood.kernels.search_depth2 import bring_forward, copy_tree, solve_depth2
 from hardwood.kernels.search_node import (
     fill_node,
@@ -48,12 +48,12 @@ from hardwood.kernels.search_state import (
     MEMBER,
     MIN_LEAF,
     MUST_BE_CORRECT,
-    NODES,
     N_ACTIVE,
     N_CANDIDATES,
+    NODES,
     PENALTY,
-    POOLED,
     POOL_WRONG,
+    POOLED,
     PRUNED,
     REACH,
     ROUNDS_DONE,

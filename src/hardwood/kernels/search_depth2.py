@@ -8,8 +8,8 @@ they are a real tree. Where they disagree on a shared sample, weight moves to th
 from __future__ import annotations
 
 import numpy as np
-from hardwood.kernels.search_compile import inner
 
+from hardwood.kernels.search_compile import inner
 from hardwood.kernels.search_node import (
     leaf_cost,
     list_active,
@@ -39,10 +39,10 @@ from hardwood.kernels.search_state import (
     MARK,
     MIN_LEAF,
     MUST_BE_CORRECT,
-    NODES,
     N_ACTIVE,
     N_CANDIDATES,
     N_CERTAIN,
+    NODES,
     PENALTY,
     PRUNED,
     RANGE_ROUNDS,

@@ -9,8 +9,8 @@ the same row.
 from __future__ import annotations
 
 import numpy as np
-from hardwood.kernels.search_compile import inner
 
+from hardwood.kernels.search_compile import inner
 from hardwood.kernels.search_state import (
     ACTIVE,
     BOUND,
@@ -19,7 +19,9 @@ from hardwood.kernels.search_state import (
     CERTAIN,
     COUNT,
     EXACT,
+    FIRST_CANDIDATE,
     FORBIDDEN,
+    LAST_CANDIDATE,
     GIVEN_UP,
     LABEL,
     LOWER,
@@ -152,7 +154,8 @@ def list_active(data, work, slot, feature, cutoff):
     n = 0
     limit = cutoff + work.scalar[slot, MEMORY_SHIFT]
     base = work.feature[slot, OFFSET, feature]
-    for k in range(work.feature[slot, N_CANDIDATES, feature]):
+    last = min(work.feature[slot, N_CANDIDATES, feature], work.scalar[slot, LAST_CANDIDATE])
+    for k in range(work.scalar[slot, FIRST_CANDIDATE], last):
         if work.memory[slot, base + work.threshold[slot, feature, CANDIDATE, k]] < limit:
             work.vector[slot, ACTIVE, n] = k
             n += 1

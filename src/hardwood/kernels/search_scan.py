@@ -10,6 +10,7 @@ either end of the order.
 from __future__ import annotations
 
 import numpy as np
+
 from hardwood.kernels.search_compile import inner
 
 

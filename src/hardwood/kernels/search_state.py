@@ -25,7 +25,7 @@ FREE, MUST_BE_CORRECT, GIVEN_UP = range(3)
 LOWER, UPPER = range(2)
 LABEL, COUNT = range(2)
 
-# Entries of `Data.control`. The first two change while the search runs.
+# Entries of `Data.control`; only STOP changes while the search runs.
 (
     STOP,
     MIN_LEAF,
@@ -46,11 +46,12 @@ LABEL, COUNT = range(2)
     N_CONTROL,
 ) = range(17)
 
-# Columns of `Work.scalar`; the second row are counters.
+# Columns of `Work.scalar`; from NODES on counters.
 SIZE, MEMORY_SHIFT, N_ACTIVE, WIDTH = range(4)
 N_CERTAIN = 4  # two: left and right child
-NODES, EVALUATIONS, ROUNDS_DONE, SCANS, CHILD_SOLVES, BRANCHES, SKIPPED = range(6, 13)
-N_SCALARS = 13
+FIRST_CANDIDATE, LAST_CANDIDATE = 6, 7  # the part of a feature's candidates that is searched
+NODES, EVALUATIONS, ROUNDS_DONE, SCANS, CHILD_SOLVES, BRANCHES, SKIPPED = range(8, 15)
+N_SCALARS = 15
 
 # Rows of `Work.vector`.
 WEIGHT = 0  # zero outside the slot
@@ -138,6 +139,7 @@ def allocate(data: Data, n_classes: int, n_ranks: npt.NDArray[np.int64], depth: 
         pool=np.full((slots, 2, pool), -1, np.int64),
     )
     work.scalar[:, WIDTH] = 1
+    work.scalar[:, LAST_CANDIDATE] = n
     work.flag[:, CERTAIN] = 1
     work.feature[:, FEATURE_ORDER, :p] = np.arange(p)
     work.feature[:, OFFSET, 1:] = np.cumsum(n_ranks)
