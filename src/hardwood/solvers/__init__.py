@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from hardwood.solvers import greedy as _greedy
+from hardwood.solvers import search as _search
 from hardwood.solvers import treant as _treant
 from hardwood.solvers.base import get_solver, registered_solvers, solve
 
 __all__ = ["get_solver", "registered_solvers", "solve"]
 
 # Importing a solver's module registers it; none of them loads its library before it runs.
-_modules = (_greedy, _treant)
+_modules = (_search, _greedy, _treant)

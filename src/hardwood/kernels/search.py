@@ -1,0 +1,41 @@
+"""What Python calls of the exact search; the rest of the kernels is compiled into these two."""
+
+from __future__ import annotations
+
+from hardwood.kernels.search_compile import entry
+from hardwood.kernels.search_deep import sweep_deep
+from hardwood.kernels.search_depth2 import sweep_depth2
+from hardwood.kernels.search_node import fill_node, leaf_cost, remember_weights
+from hardwood.kernels.search_state import GENERAL, WEIGHT
+
+
+@entry
+def open_root(data, work, events, weight, member, depth):
+    """Fill slot 1 with all samples; return the cost and the label of the best plain leaf.
+
+    Parameters
+    ----------
+    events : (p, 2 n) uint32
+        ``2 sample + kind`` in the order of (rank, kind), kind 0: lower end, 1: upper end.
+    weight : (n,) int64
+    member : (n,) uint8
+        All ones.
+    """
+    n = weight.shape[0]
+    for i in range(n):
+        work.vector[1, WEIGHT, i] = weight[i]
+    fill_node(data, work, 1, events, 2 * n, member, depth == 2 and data.control[GENERAL] == 0)
+    remember_weights(data, work, 1)
+    return leaf_cost(data, work, 1)
+
+
+@entry
+def sweep_root(data, work, depth, feature, cutoff, start):
+    """Look for a tree that costs less than `cutoff` and splits the root on `feature`.
+
+    Start with the candidate number `start` of those that are open. Returns the cost of the tree, which stands in
+    ``work.tree[1, CURRENT]``, and where to go on; or `cutoff` if there is none or the search was stopped.
+    """
+    if depth == 2:
+        return sweep_depth2(data, work, 1, feature, cutoff, start)
+    return sweep_deep(data, work, 1, depth, feature, cutoff, start)
