@@ -1,0 +1,164 @@
+"""Compiled search for the boxes that a box meets, 512 boxes at a time.
+
+Boxes are given by ranks: ``lower_rank[i, j] <= upper_rank[i, j]`` are the positions of the endpoints of box i on
+feature j among all (snapped) endpoints. Two boxes meet iff on every feature
+
+    lower_rank[i, j] <= upper_rank[k, j]   and   lower_rank[k, j] <= upper_rank[i, j],
+
+so touching boxes meet. `meets` is this definition; `find_meeting` finds the same pairs faster. The columns (the boxes
+that are searched) stand in blocks of 512; for each block, feature and bucket of ranks a bitset tells which columns
+begin at or before the bucket and another which end at or after it. The columns that a row meets are the AND of two
+bitsets per feature, then checked against the definition because a bucket may hold several ranks. This costs
+``O(n² p / 512)`` vector operations at worst, with no structure in the data to rely on, and no memory per pair.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+from numba import types
+
+from hardwood.kernels.signatures import read_only
+
+N_WORDS = 8
+BLOCK = 64 * N_WORDS
+
+_IN_RANK = read_only(types.int32, 2)
+_IN_BUCKET = read_only(types.uint8, 2)
+_IN_I64 = read_only(types.int64, 1)
+_IN_I32 = read_only(types.int32, 1)
+_TABLE = types.Array(types.uint64, 5, "C")
+_IN_TABLE = read_only(types.uint64, 5)
+_IN_WORDS = read_only(types.uint64, 3)
+_OUT_I32 = types.Array(types.int32, 1, "C")
+_OUT_I64 = types.Array(types.int64, 1, "C")
+_OUT_BOOL = types.Array(types.boolean, 1, "C")
+
+# Position of the lowest set bit: a de Bruijn sequence times a power of two has a different top six bits for each.
+_DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
+_POSITION = np.zeros(64, dtype=np.int64)
+for _bit in range(64):
+    _POSITION[((0x03F79D71B4CB0A89 << _bit) & 0xFFFFFFFFFFFFFFFF) >> 58] = _bit
+
+
+@nb.njit(types.boolean(_IN_RANK, _IN_RANK, types.int64, _IN_RANK, _IN_RANK, types.int64), cache=True, nogil=True)
+def meets(row_lower, row_upper, i, col_lower, col_upper, k):  # type: ignore[no-untyped-def]
+    """Whether row box i and column box k share a point (touching counts)."""
+    for j in range(row_lower.shape[1]):
+        if row_lower[i, j] > col_upper[k, j] or col_lower[k, j] > row_upper[i, j]:
+            return False
+    return True
+
+
+@nb.njit(
+    types.void(_IN_RANK, _IN_RANK, _IN_I32, _IN_RANK, _IN_RANK, _IN_I32, _OUT_BOOL), cache=True, nogil=True
+)
+def pairs_meet(row_lower, row_upper, row, col_lower, col_upper, col, out):  # type: ignore[no-untyped-def]
+    """Write for each listed pair of a row and a column whether they meet."""
+    for e in range(len(row)):
+        out[e] = meets(row_lower, row_upper, row[e], col_lower, col_upper, col[e])
+
+
+@nb.njit(types.void(_IN_BUCKET, _IN_BUCKET, _TABLE), cache=True, nogil=True)
+def fill_tables(lower_bucket, upper_bucket, table):  # type: ignore[no-untyped-def]
+    """Fill the zeroed bitsets ``table[block, feature, side, bucket, word]``.
+
+    Side 0: columns whose lower bucket is at most `bucket`. Side 1: columns whose upper bucket is at least `bucket`.
+    """
+    n_columns, n_features = lower_bucket.shape
+    n_blocks, _, _, n_buckets, _ = table.shape
+    for k in range(n_columns):
+        block = k // BLOCK
+        word = (k % BLOCK) >> 6
+        bit = np.uint64(1) << np.uint64(k & 63)
+        for j in range(n_features):
+            table[block, j, 0, lower_bucket[k, j], word] |= bit
+            table[block, j, 1, upper_bucket[k, j], word] |= bit
+    for block in range(n_blocks):
+        for j in range(n_features):
+            for bucket in range(1, n_buckets):
+                for word in range(N_WORDS):
+                    table[block, j, 0, bucket, word] |= table[block, j, 0, bucket - 1, word]
+            for bucket in range(n_buckets - 2, -1, -1):
+                for word in range(N_WORDS):
+                    table[block, j, 1, bucket, word] |= table[block, j, 1, bucket + 1, word]
+
+
+@nb.njit(
+    types.void(
+        _IN_I32, _IN_I32, _IN_RANK, _IN_RANK, _IN_BUCKET, _IN_BUCKET, _IN_RANK, _IN_RANK, _IN_TABLE, _IN_RANK,
+        _IN_RANK, _IN_WORDS, types.int64, _IN_I64, _OUT_I32, _OUT_I64,
+    ),
+    cache=True,
+    nogil=True,
+)  # fmt: skip
+def find_meeting(  # type: ignore[no-untyped-def]
+    row, row_mask, row_lower, row_upper, row_lower_bucket, row_upper_bucket, col_lower, col_upper, table,
+    block_lower, block_upper, allowed, limit, offset, found, count,
+):  # fmt: skip
+    """Write up to `limit` columns that each row meets.
+
+    Parameters
+    ----------
+    row : rows to search for.
+    row_mask : for every row, which bitset of `allowed` restricts its columns.
+    block_lower, block_upper : bounding box of each block of columns.
+    allowed : bitsets ``[mask, block, word]`` of the columns that may be found.
+    limit : number of columns after which a row is left; different rows start at different columns, so that a
+        limited search does not give all rows the same few columns.
+    offset : where in `found` the columns of ``row[r]`` go. An empty `found` means that they are only counted.
+    count : number of columns per entry of `row`, written here.
+    """
+    n_rows, n_features = row_lower.shape
+    n_blocks = table.shape[0]
+    hit = np.empty(N_WORDS, np.uint64)
+    for r in range(len(row)):
+        i = row[r]
+        mask = row_mask[i]
+        first_block = i * n_blocks // n_rows
+        turn = np.uint64((i >> 3) & 63)
+        size = 0
+        for step in range(n_blocks):
+            block = first_block + step
+            if block >= n_blocks:
+                block -= n_blocks
+            apart = False
+            for j in range(n_features):
+                if row_lower[i, j] > block_upper[block, j] or block_lower[block, j] > row_upper[i, j]:
+                    apart = True
+                    break
+            if apart:
+                continue
+            left = np.uint64(0)
+            for word in range(N_WORDS):
+                hit[word] = allowed[mask, block, word]
+                left |= hit[word]
+            for j in range(n_features):
+                if left == 0:
+                    break
+                begins = row_upper_bucket[i, j]
+                ends = row_lower_bucket[i, j]
+                left = np.uint64(0)
+                for word in range(N_WORDS):
+                    bits = hit[word] & table[block, j, 0, begins, word] & table[block, j, 1, ends, word]
+                    hit[word] = bits
+                    left |= bits
+            if left == 0:
+                continue
+            for step_word in range(N_WORDS):
+                word = (step_word + i) & (N_WORDS - 1)
+                bits = hit[word]
+                if turn > 0:
+                    bits = (bits >> turn) | (bits << (np.uint64(64) - turn))
+                while bits != 0 and size < limit:
+                    lowest = bits & (~bits + np.uint64(1))
+                    bits ^= lowest
+                    position = _POSITION[(lowest * _DE_BRUIJN) >> np.uint64(58)]
+                    k = block * BLOCK + word * 64 + ((position + np.int64(turn)) & 63)
+                    if meets(row_lower, row_upper, i, col_lower, col_upper, k):
+                        if len(found) > 0:
+                            found[offset[r] + size] = k
+                        size += 1
+            if size >= limit:
+                break
+        count[r] = size
