@@ -11,16 +11,15 @@ graphs (growing radii, one feature changed): edges that still hold are kept with
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hardwood.conflicts import BoolArray, ConflictIndex, Int32Array, IntArray
+from hardwood.conflict_index import ConflictIndex, Int32Array, IntArray
 
 MEMORY_LIMIT = 2 * 2**30
 """Bytes that the edges of a `CoverSearch` may take by default."""
 
 _BYTES_PER_EDGE = 64
-_FIRST_LIMIT = 16
-_GROWTH = 4
+_FIRST_LIMIT = 4
+_GROWTH = 2
 
 
 class CoverSearch:
@@ -50,6 +49,20 @@ class CoverSearch:
     def packing_weight(self) -> int:
         """Weight of the packing: the sum of the flow."""
         return int(self._row_weight.sum() - self._row_left.sum())
+
+    def copy(self) -> CoverSearch:
+        """Return an independent copy."""
+        twin = object.__new__(CoverSearch)
+        twin.__dict__.update(self.__dict__)
+        for name in ("_row_left", "_column_left", "flow", "row_cover", "column_cover"):
+            setattr(twin, name, getattr(self, name).copy())
+        return twin
+
+    def solve_edges(self, row: Int32Array, column: Int32Array) -> None:
+        """Find cover and packing of a graph whose edges are listed."""
+        self._add_edges(row, column)
+        self._grow_flow()
+        self.complete = True
 
     def solve(self, index: ConflictIndex) -> None:
         """Find cover and packing of the graph of `index`, starting from what the last graph left behind."""

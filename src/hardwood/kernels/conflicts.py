@@ -29,7 +29,7 @@ _IN_I64 = read_only(types.int64, 1)
 _IN_I32 = read_only(types.int32, 1)
 _TABLE = types.Array(types.uint64, 5, "C")
 _IN_TABLE = read_only(types.uint64, 5)
-_IN_WORDS = read_only(types.uint64, 3)
+_OUT_WORDS = types.Array(types.uint64, 3, "C")
 _OUT_I32 = types.Array(types.int32, 1, "C")
 _OUT_I64 = types.Array(types.int64, 1, "C")
 _OUT_BOOL = types.Array(types.boolean, 1, "C")
@@ -87,14 +87,14 @@ def fill_tables(lower_bucket, upper_bucket, table):  # type: ignore[no-untyped-d
 @nb.njit(
     types.void(
         _IN_I32, _IN_I32, _IN_RANK, _IN_RANK, _IN_BUCKET, _IN_BUCKET, _IN_RANK, _IN_RANK, _IN_TABLE, _IN_RANK,
-        _IN_RANK, _IN_WORDS, types.int64, _IN_I64, _OUT_I32, _OUT_I64,
+        _IN_RANK, _OUT_WORDS, types.int64, _OUT_I64, _IN_I64, _OUT_I32, _OUT_I64,
     ),
     cache=True,
     nogil=True,
 )  # fmt: skip
 def find_meeting(  # type: ignore[no-untyped-def]
     row, row_mask, row_lower, row_upper, row_lower_bucket, row_upper_bucket, col_lower, col_upper, table,
-    block_lower, block_upper, allowed, limit, offset, found, count,
+    block_lower, block_upper, allowed, limit, col_limit, offset, found, count,
 ):  # fmt: skip
     """Write up to `limit` columns that each row meets.
 
@@ -103,20 +103,22 @@ def find_meeting(  # type: ignore[no-untyped-def]
     row : rows to search for.
     row_mask : for every row, which bitset of `allowed` restricts its columns.
     block_lower, block_upper : bounding box of each block of columns.
-    allowed : bitsets ``[mask, block, word]`` of the columns that may be found.
+    allowed : bitsets ``[mask, block, word]`` of the columns that may be found; spent columns are removed.
     limit : number of columns after which a row is left; different rows start at different columns, so that a
         limited search does not give all rows the same few columns.
+    col_limit : how often each column may still be found; counted down.
     offset : where in `found` the columns of ``row[r]`` go. An empty `found` means that they are only counted.
     count : number of columns per entry of `row`, written here.
     """
-    n_rows, n_features = row_lower.shape
+    n_features = row_lower.shape[1]
     n_blocks = table.shape[0]
     hit = np.empty(N_WORDS, np.uint64)
     for r in range(len(row)):
         i = row[r]
         mask = row_mask[i]
-        first_block = i * n_blocks // n_rows
-        turn = np.uint64((i >> 3) & 63)
+        spread = np.uint64(i + 1) * np.uint64(0x9E3779B97F4A7C15)
+        first_block = np.int64(spread >> np.uint64(33)) % n_blocks
+        turn = (spread >> np.uint64(20)) & np.uint64(63)
         size = 0
         for step in range(n_blocks):
             block = first_block + step
@@ -146,7 +148,7 @@ def find_meeting(  # type: ignore[no-untyped-def]
             if left == 0:
                 continue
             for step_word in range(N_WORDS):
-                word = (step_word + i) & (N_WORDS - 1)
+                word = (step_word + first_block + i) & (N_WORDS - 1)
                 bits = hit[word]
                 if turn > 0:
                     bits = (bits >> turn) | (bits << (np.uint64(64) - turn))
@@ -159,6 +161,25 @@ def find_meeting(  # type: ignore[no-untyped-def]
                         if len(found) > 0:
                             found[offset[r] + size] = k
                         size += 1
+                        col_limit[k] -= 1
+                        if col_limit[k] == 0:
+                            for m in range(allowed.shape[0]):
+                                allowed[m, block, word] &= ~(np.uint64(1) << np.uint64(k & 63))
             if size >= limit:
                 break
         count[r] = size
+
+
+@nb.njit(
+    types.UniTuple(types.int64, 2)(_IN_RANK, _IN_RANK, _IN_I64, types.int64), cache=True, nogil=True
+)
+def sweep_for_conflict(lower, upper, label, feature):  # type: ignore[no-untyped-def]
+    """Return two boxes of different labels that meet, or (-1, -1); boxes come sorted by ``lower[:, feature]``."""
+    n = len(label)
+    for i in range(n):
+        for k in range(i + 1, n):
+            if lower[k, feature] > upper[i, feature]:
+                break
+            if label[i] != label[k] and meets(lower, upper, i, lower, upper, k):
+                return i, k
+    return -1, -1

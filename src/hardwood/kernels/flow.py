@@ -16,6 +16,8 @@ from hardwood.kernels.signatures import read_only
 
 _IN_I32 = read_only(types.int32, 1)
 _IN_I64 = read_only(types.int64, 1)
+_IN_PAIR = read_only(types.int64, 2)
+_OUT_PAIR = types.Array(types.int64, 2, "C")
 _OUT_I32 = types.Array(types.int32, 1, "C")
 _OUT_I64 = types.Array(types.int64, 1, "C")
 
@@ -162,3 +164,33 @@ def augment_along_layers(  # type: ignore[no-untyped-def]
                 flow[forward[d]] += amount
                 flow[backward[d]] -= amount
             flow[forward[depth]] += amount
+
+
+@nb.njit(
+    types.int64(_IN_PAIR, _IN_I64, _IN_I64, _IN_I64, _OUT_I64, _OUT_PAIR, _OUT_I64), cache=True, nogil=True
+)
+def hand_down(pair, amount, start, member, left, out_pair, out_amount):  # type: ignore[no-untyped-def]
+    """Hand a packing of vertices down to their members, whose weights `left` are used up one after the other.
+
+    Each step uses up a pair or a member, so there are at most as many lines as pairs and members; returned is
+    their number.
+    """
+    cursor = start[:-1].copy()
+    size = 0
+    for e in range(len(amount)):
+        u, v = pair[e, 0], pair[e, 1]
+        todo = amount[e]
+        while todo > 0:
+            while left[member[cursor[u]]] == 0:
+                cursor[u] += 1
+            while left[member[cursor[v]]] == 0:
+                cursor[v] += 1
+            i, k = member[cursor[u]], member[cursor[v]]
+            used = min(todo, left[i], left[k])
+            out_pair[size, 0], out_pair[size, 1] = i, k
+            out_amount[size] = used
+            size += 1
+            left[i] -= used
+            left[k] -= used
+            todo -= used
+    return size
