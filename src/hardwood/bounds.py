@@ -186,8 +186,8 @@ def adversarial_accuracy_bound(
 
 def bound_problem(problem: Problem, *, memory_limit: int = MEMORY_LIMIT) -> AccuracyBound:
     """Bound the accuracy of every model on the samples of a problem; see `adversarial_accuracy_bound`."""
-    weights, vertices, cover = _cover(problem, memory_limit)
-    pair, amount = _pairs_of_samples(cover, vertices, weights)
+    weights, vertices, graph, cover = _cover(problem, memory_limit)
+    pair, amount = _pairs_of_samples(graph, vertices, weights)
     chosen = vertices.members_of(np.flatnonzero(cover.vertices))
     return AccuracyBound(
         problem=problem,
@@ -202,18 +202,18 @@ def bound_problem(problem: Problem, *, memory_limit: int = MEMORY_LIMIT) -> Accu
 
 def matching_bound(problem: Problem) -> float:
     """Lower bound on the weighted robust errors of every model (Theorem 2), for solvers."""
-    weights, _, cover = _cover(problem, MEMORY_LIMIT)
+    weights, _, _, cover = _cover(problem, MEMORY_LIMIT)
     return cover.weight / weights.scale
 
 
-def _cover(problem: Problem, memory_limit: int) -> tuple[IntegerWeights, Vertices, Cover]:
+def _cover(problem: Problem, memory_limit: int) -> tuple[IntegerWeights, Vertices, ConflictGraph, Cover]:
     weights = IntegerWeights.of(problem.weight)
     sample = np.flatnonzero(weights.value > 0)
     vertices = merge_equal(np.hstack([problem.lower_rank, problem.upper_rank]), problem.label, sample)
     graph = ConflictGraph(vertices, vertices.total(weights.value), memory_limit)
     boxes = RankedBoxes(problem.lower_rank, problem.upper_rank).take(vertices.first_member)
     _announce_size(graph, boxes, memory_limit)
-    return weights, vertices, graph.cover(boxes)
+    return weights, vertices, graph, graph.cover(boxes)
 
 
 def _announce_size(graph: ConflictGraph, boxes: RankedBoxes, memory_limit: int) -> None:
@@ -231,16 +231,16 @@ def _announce_size(graph: ConflictGraph, boxes: RankedBoxes, memory_limit: int) 
 
 
 def _pairs_of_samples(
-    cover: Cover, vertices: Vertices, weights: IntegerWeights
+    graph: ConflictGraph, vertices: Vertices, weights: IntegerWeights
 ) -> tuple[IntArray, FloatArray]:
     """Hand the packing of vertices down to their samples, whose weights are used up one after the other."""
     from hardwood.kernels.flow import hand_down
 
-    capacity = len(cover.amount) + 2 * len(vertices.member)
+    vertex_pair, vertex_amount = graph.packing()
+    capacity = len(vertex_amount) + 2 * len(vertices.member)
     pair, amount = np.empty((capacity, 2), np.int64), np.empty(capacity, np.int64)
-    size = hand_down(
-        cover.pair, cover.amount, vertices.start, vertices.member, 2 * weights.value, pair, amount
-    )
+    left = 2 * weights.value
+    size = hand_down(vertex_pair, vertex_amount, vertices.start, vertices.member, left, pair, amount)
     pair = np.sort(pair[:size], axis=1)
     order = np.lexsort((pair[:, 1], pair[:, 0]))
     return pair[order], amount[:size][order] / (2 * weights.scale)

@@ -13,7 +13,7 @@ Int32Array = NDArray[np.int32]
 BoolArray = NDArray[np.bool_]
 
 N_BUCKETS = 64
-"""Ranks of a feature are told apart by the bitsets up to so many groups; the definition decides the rest."""
+"""The bitsets tell the ranks of a feature apart in so many groups (a power of two); the definition does the rest."""
 
 _ALL = np.iinfo(np.int64).max
 
@@ -26,14 +26,11 @@ class RankedBoxes:
     upper: Int32Array
 
     def take(self, rows: IntArray) -> RankedBoxes:
-        """Some of the boxes."""
-        return RankedBoxes(np.ascontiguousarray(self.lower[rows]), np.ascontiguousarray(self.upper[rows]))
-
-    def with_features(self, features: IntArray) -> RankedBoxes:
-        """The boxes on these features only, in this order."""
-        return RankedBoxes(
-            np.ascontiguousarray(self.lower[:, features]), np.ascontiguousarray(self.upper[:, features])
-        )
+        """Return some of the boxes; neighbours, in order, are not copied."""
+        if len(rows) and rows[-1] - rows[0] == len(rows) - 1 and (np.diff(rows) == 1).all():
+            span = slice(int(rows[0]), int(rows[-1]) + 1)
+            return RankedBoxes(self.lower[span], self.upper[span])
+        return RankedBoxes(self.lower[rows], self.upper[rows])
 
 
 class ConflictIndex:
@@ -105,17 +102,17 @@ class _Bitsets:
     def __init__(self, rows: RankedBoxes, columns: RankedBoxes) -> None:
         from hardwood.kernels.conflicts import BLOCK, N_WORDS, fill_tables
 
-        order = _selective_first(rows, columns)
-        self._rows, self._columns = rows.with_features(order), columns.with_features(order)
-        n_columns, n_features = self._columns.lower.shape
-        buckets = _bucket_of_rank(self._rows, self._columns)
-        self._row_lower_bucket, self._row_upper_bucket = _apply_buckets(self._rows, buckets)
-        n_buckets = max((int(bucket[-1]) + 1 for bucket in buckets), default=1)
+        self._rows, self._columns = rows, columns
+        n_columns, n_features = columns.lower.shape
+        self._feature = _selective_first(rows, columns)
+        largest = np.maximum(rows.upper.max(axis=0, initial=0), columns.upper.max(axis=0, initial=0)) + 1
+        self._shift = np.maximum(np.frexp(largest)[1] - N_BUCKETS.bit_length() + 1, 0).astype(np.int64)
+        n_buckets = int((largest >> self._shift).max(initial=0)) + 1
         self._table = np.zeros((-(-n_columns // BLOCK), n_features, 2, n_buckets, N_WORDS), np.uint64)
-        fill_tables(*_apply_buckets(self._columns, buckets), self._table)
+        fill_tables(columns.lower, columns.upper, self._shift, self._table)
         first = np.arange(0, n_columns, BLOCK)
-        self._block_lower = np.minimum.reduceat(self._columns.lower, first)
-        self._block_upper = np.maximum.reduceat(self._columns.upper, first)
+        self._block_lower = np.minimum.reduceat(columns.lower, first)
+        self._block_upper = np.maximum.reduceat(columns.upper, first)
 
     def search(
         self,
@@ -133,9 +130,9 @@ class _Bitsets:
         allowed = np.stack([self._as_words(mask) for mask in masks])
         column_limit = np.full(len(self._columns.lower), limit)
         find_meeting(
-            rows, row_mask, self._rows.lower, self._rows.upper, self._row_lower_bucket, self._row_upper_bucket,
-            self._columns.lower, self._columns.upper, self._table, self._block_lower, self._block_upper, allowed,
-            limit, column_limit, offset, found, count,
+            rows, row_mask, self._rows.lower, self._rows.upper, self._columns.lower, self._columns.upper,
+            self._feature, self._shift, self._table, self._block_lower, self._block_upper, allowed, limit,
+            column_limit, offset, found, count,
         )  # fmt: skip
 
     def _as_words(self, chosen: BoolArray) -> NDArray[np.uint64]:
@@ -152,32 +149,7 @@ def _selective_first(rows: RankedBoxes, columns: RankedBoxes) -> IntArray:
     n_rows, n_columns = len(rows.lower), len(columns.lower)
     if n_rows == 0 or n_columns == 0:
         return np.arange(rows.lower.shape[1])
-    draw = np.random.default_rng(0)
-    i, k = draw.integers(n_rows, size=2000), draw.integers(n_columns, size=2000)
+    # Strides without a common factor pair rows and columns from everywhere.
+    i, k = np.arange(211) * 7919 % n_rows, np.arange(211) * 104729 % n_columns
     overlap = (rows.lower[i] <= columns.upper[k]) & (columns.lower[k] <= rows.upper[i])
     return np.argsort(overlap.sum(axis=0), kind="stable")
-
-
-def _bucket_of_rank(rows: RankedBoxes, columns: RankedBoxes) -> list[NDArray[np.uint8]]:
-    """For each feature a monotone map from rank + 1 to at most `N_BUCKETS` buckets of similar population."""
-    maps = []
-    for j in range(rows.lower.shape[1]):
-        ends = np.concatenate([side[:, j] for side in (rows.lower, rows.upper, columns.lower, columns.upper)]) + 1
-        population = np.bincount(ends)
-        if len(population) <= N_BUCKETS:
-            maps.append(np.arange(len(population), dtype=np.uint8))
-        else:
-            before = np.cumsum(population) - population
-            maps.append((before * N_BUCKETS // len(ends)).astype(np.uint8))
-    return maps
-
-
-def _apply_buckets(
-    boxes: RankedBoxes, maps: list[NDArray[np.uint8]]
-) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    lower = np.empty(boxes.lower.shape, np.uint8)
-    upper = np.empty(boxes.upper.shape, np.uint8)
-    for j, bucket in enumerate(maps):
-        lower[:, j] = bucket[boxes.lower[:, j] + 1]
-        upper[:, j] = bucket[boxes.upper[:, j] + 1]
-    return lower, upper

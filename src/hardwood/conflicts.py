@@ -28,7 +28,7 @@ BYTES_PER_PAIR = 16
 
 @dataclass(frozen=True, eq=False)
 class Vertices:
-    """Samples of equal class and box, merged, in an order that depends on their values and not on their rows.
+    """Samples of equal class and box, merged, class by class, in an order that depends on values and not on rows.
 
     Attributes
     ----------
@@ -92,7 +92,9 @@ def merge_equal(key: Int32Array, label: IntArray, sample: IntArray) -> Vertices:
     fresh[1:] = (sorted_label[1:] != sorted_label[:-1]) | np.any(sorted_key[1:] != sorted_key[:-1], axis=1)
     start = np.flatnonzero(fresh)
     merged = Vertices(sample[order], np.append(start, len(order)), sorted_label[start])
-    return _reorder(merged, _neighbourly_order(sorted_key[start]))
+    by_class = [np.flatnonzero(merged.label == c) for c in np.unique(merged.label)]
+    vertex_key = sorted_key[start]
+    return _reorder(merged, np.concatenate([of[_neighbourly_order(vertex_key[of])] for of in by_class]))
 
 
 def _reorder(vertices: Vertices, order: IntArray) -> Vertices:

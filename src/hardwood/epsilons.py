@@ -108,8 +108,8 @@ def epsilon_curve(
 ) -> EpsilonCurve:
     """Bound the adversarial accuracy of every model for many radii.
 
-    Conflicts stay as the radius grows, so the packing of one radius is where the next one starts; only conflicts that
-    the last cover misses are looked up.
+    Conflicts stay as the radius grows, so the packing of one radius is where that of a larger one starts, only
+    conflicts that a cover misses are looked up, and radii between two of equal errors cost nothing.
 
     Parameters
     ----------
@@ -135,13 +135,8 @@ def epsilon_curve(
         raise InvalidInputError(f"epsilons holds {radii[~(radii >= 0)][0]}; a radius must be a number >= 0")
     family = BoxFamily(X, y, sample_weight)
     model = AttackModel.parse(attack).fit(family.problem.lower, family.problem.feature_names)
-    graph = ConflictGraph(family.vertices, family.vertex_weight)
     distinct, position = np.unique(np.append(radii, 0.0), return_inverse=True)
-    errors = np.empty(len(distinct))
-    for e, radius in enumerate(distinct):
-        errors[e] = graph.cover(family.rank(model.scaled(float(radius)))).weight / family.weights.scale
-        if progress is not None:
-            progress(e + 1, len(distinct))
+    errors = _errors_at(family, model, distinct, progress) / family.weights.scale
     problem = family.problem
     total = float(problem.weight.sum())
     return EpsilonCurve(
@@ -151,6 +146,43 @@ def epsilon_curve(
         total_weight=total,
         floor=float(problem.class_weight_sums.max()) / total,
     )
+
+
+def _errors_at(
+    family: BoxFamily, model: AttackModel, radii: FloatArray, progress: Progress | None
+) -> NDArray[np.int64]:
+    """Errors at each of the sorted radii, in integer weights.
+
+    Errors grow with the radius, so radii between two of equal errors need no work: the first and the last radius are
+    solved, then the middle of each interval whose ends differ, starting from the packing of the interval's lower end.
+    """
+    errors = np.full(len(radii), -1, np.int64)
+
+    def solve(graph: ConflictGraph, e: int) -> ConflictGraph:
+        errors[e] = graph.cover(family.rank(model.scaled(float(radii[e])))).weight
+        if progress is not None:
+            progress(int((errors >= 0).sum()), len(radii))
+        return graph
+
+    graph = ConflictGraph(family.vertices, family.vertex_weight)
+    solve(graph, 0)
+    if not (graph.is_bipartite and family.boxes_grow(model, radii)):
+        for e in range(1, len(radii)):
+            solve(graph, e)
+        return errors
+    last = len(radii) - 1
+    solve(graph.branch(), last)
+    pending = [(0, last, graph)]
+    while pending:
+        low, high, graph = pending.pop()
+        if errors[low] == errors[high]:
+            errors[low:high] = errors[low]
+        elif high - low > 1:
+            middle = (low + high) // 2
+            pending += [(middle, high, solve(graph.branch(), middle)), (low, middle, graph)]
+    if progress is not None:
+        progress(len(radii), len(radii))
+    return errors
 
 
 def choose_epsilons(

@@ -18,7 +18,7 @@ MEMORY_LIMIT = 2 * 2**30
 """Bytes that the edges of a `CoverSearch` may take by default."""
 
 _BYTES_PER_EDGE = 64
-_FIRST_LIMIT = 4
+_FIRST_LIMIT = 8
 _GROWTH = 2
 
 

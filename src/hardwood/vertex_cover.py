@@ -44,7 +44,7 @@ class IntegerWeights:
 
 @dataclass(frozen=True, eq=False)
 class Cover:
-    """A cover of the conflicts, a packing of conflicts, and what they prove.
+    """A cover of the conflicts, and the least that any cover weighs.
 
     Attributes
     ----------
@@ -52,16 +52,12 @@ class Cover:
         Proven: no cover weighs less.
     vertices : bool array
         A cover.
-    pair, amount : int arrays of shape (m, 2) and (m,)
-        A packing: conflicting vertices and how much of their weight the pair uses, in halves.
     complete : bool
         False if memory ran out; then `vertices` is every vertex but those of the heaviest class.
     """
 
     weight: int
     vertices: BoolArray
-    pair: IntArray
-    amount: IntArray
     complete: bool
 
 
@@ -75,16 +71,23 @@ class ConflictGraph:
         Weight of each vertex.
     memory_limit : int
         Bytes for edges, see `CoverSearch`.
+
+    Attributes
+    ----------
+    is_bipartite : bool
+        Whether there are at most two classes, so that covers are exact.
     """
 
     def __init__(self, vertices: Vertices, weight: IntArray, memory_limit: int = MEMORY_LIMIT) -> None:
         self._label, self._weight = vertices.label, weight
         classes = np.unique(vertices.label)
-        self._is_bipartite = len(classes) <= 2
+        self.is_bipartite = len(classes) <= 2
         everything = np.arange(vertices.size)
-        if self._is_bipartite:
-            self._row_vertex = everything[vertices.label == classes[:1]]
-            self._column_vertex = everything[vertices.label != classes[:1]]
+        if self.is_bipartite:
+            # Searches start from unused rows; on the lighter side the fewest stay unused.
+            lighter = classes[np.argmin([weight[vertices.label == c].sum() for c in classes])]
+            self._row_vertex = everything[vertices.label == lighter]
+            self._column_vertex = everything[vertices.label != lighter]
         else:
             self._row_vertex = self._column_vertex = everything
         self._search = CoverSearch(weight[self._row_vertex], weight[self._column_vertex], memory_limit)
@@ -119,22 +122,32 @@ class ConflictGraph:
         """Cover the conflicts of these boxes, starting from the packing of the last call."""
         search = self._search
         search.solve(self.index(boxes))
-        used = search.flow > 0
-        pair = np.column_stack(
-            [self._row_vertex[search.row[used]], self._column_vertex[search.column[used]]]
-        )
-        amount = search.flow[used]
-        if self._is_bipartite:
-            weight, amount = search.packing_weight, 2 * amount
+        if self.is_bipartite:
+            weight = search.packing_weight
             chosen = np.zeros(len(self._weight), np.bool_)
             chosen[self._row_vertex[search.row_cover]] = True
             chosen[self._column_vertex[search.column_cover]] = True
         else:
             weight, chosen = self._relaxed_cover(boxes)
         if not search.complete:
-            weight = search.packing_weight if self._is_bipartite else -(-search.packing_weight // 2)
+            weight = search.packing_weight if self.is_bipartite else -(-search.packing_weight // 2)
             chosen = self._all_but_heaviest_class()
-        return Cover(weight, chosen, pair, amount, search.complete)
+        return Cover(weight, chosen, search.complete)
+
+    def packing(self) -> tuple[IntArray, IntArray]:
+        """Return the packing behind the last cover.
+
+        Returns
+        -------
+        pair : int array of shape (m, 2)
+            Conflicting vertices.
+        amount : int array of shape (m,)
+            Twice the weight that each pair uses of its vertices (packings of a relaxation use halves).
+        """
+        search = self._search
+        used = search.flow > 0
+        pair = np.column_stack([self._row_vertex[search.row[used]], self._column_vertex[search.column[used]]])
+        return pair, search.flow[used] * (2 if self.is_bipartite else 1)
 
     def _relaxed_cover(self, boxes: RankedBoxes) -> tuple[int, BoolArray]:
         twice = self._search.row_cover.astype(np.int64) + self._search.column_cover

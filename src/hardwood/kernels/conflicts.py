@@ -24,7 +24,6 @@ N_WORDS = 8
 BLOCK = 64 * N_WORDS
 
 _IN_RANK = read_only(types.int32, 2)
-_IN_BUCKET = read_only(types.uint8, 2)
 _IN_I64 = read_only(types.int64, 1)
 _IN_I32 = read_only(types.int32, 1)
 _TABLE = types.Array(types.uint64, 5, "C")
@@ -59,21 +58,22 @@ def pairs_meet(row_lower, row_upper, row, col_lower, col_upper, col, out):  # ty
         out[e] = meets(row_lower, row_upper, row[e], col_lower, col_upper, col[e])
 
 
-@nb.njit(types.void(_IN_BUCKET, _IN_BUCKET, _TABLE), cache=True, nogil=True)
-def fill_tables(lower_bucket, upper_bucket, table):  # type: ignore[no-untyped-def]
+@nb.njit(types.void(_IN_RANK, _IN_RANK, _IN_I64, _TABLE), cache=True, nogil=True)
+def fill_tables(col_lower, col_upper, shift, table):  # type: ignore[no-untyped-def]
     """Fill the zeroed bitsets ``table[block, feature, side, bucket, word]``.
 
     Side 0: columns whose lower bucket is at most `bucket`. Side 1: columns whose upper bucket is at least `bucket`.
+    The bucket of a rank on feature j is ``(rank + 1) >> shift[j]``.
     """
-    n_columns, n_features = lower_bucket.shape
+    n_columns, n_features = col_lower.shape
     n_blocks, _, _, n_buckets, _ = table.shape
     for k in range(n_columns):
         block = k // BLOCK
         word = (k % BLOCK) >> 6
         bit = np.uint64(1) << np.uint64(k & 63)
         for j in range(n_features):
-            table[block, j, 0, lower_bucket[k, j], word] |= bit
-            table[block, j, 1, upper_bucket[k, j], word] |= bit
+            table[block, j, 0, (col_lower[k, j] + 1) >> shift[j], word] |= bit
+            table[block, j, 1, (col_upper[k, j] + 1) >> shift[j], word] |= bit
     for block in range(n_blocks):
         for j in range(n_features):
             for bucket in range(1, n_buckets):
@@ -86,15 +86,15 @@ def fill_tables(lower_bucket, upper_bucket, table):  # type: ignore[no-untyped-d
 
 @nb.njit(
     types.void(
-        _IN_I32, _IN_I32, _IN_RANK, _IN_RANK, _IN_BUCKET, _IN_BUCKET, _IN_RANK, _IN_RANK, _IN_TABLE, _IN_RANK,
-        _IN_RANK, _OUT_WORDS, types.int64, _OUT_I64, _IN_I64, _OUT_I32, _OUT_I64,
+        _IN_I32, _IN_I32, _IN_RANK, _IN_RANK, _IN_RANK, _IN_RANK, _IN_I64, _IN_I64, _IN_TABLE, _IN_RANK, _IN_RANK,
+        _OUT_WORDS, types.int64, _OUT_I64, _IN_I64, _OUT_I32, _OUT_I64,
     ),
     cache=True,
     nogil=True,
 )  # fmt: skip
 def find_meeting(  # type: ignore[no-untyped-def]
-    row, row_mask, row_lower, row_upper, row_lower_bucket, row_upper_bucket, col_lower, col_upper, table,
-    block_lower, block_upper, allowed, limit, col_limit, offset, found, count,
+    row, row_mask, row_lower, row_upper, col_lower, col_upper, feature, shift, table, block_lower, block_upper,
+    allowed, limit, col_limit, offset, found, count,
 ):  # fmt: skip
     """Write up to `limit` columns that each row meets.
 
@@ -102,6 +102,8 @@ def find_meeting(  # type: ignore[no-untyped-def]
     ----------
     row : rows to search for.
     row_mask : for every row, which bitset of `allowed` restricts its columns.
+    feature : order in which features are looked at; those on which few boxes meet should come first.
+    shift, table : as in `fill_tables`.
     block_lower, block_upper : bounding box of each block of columns.
     allowed : bitsets ``[mask, block, word]`` of the columns that may be found; spent columns are removed.
     limit : number of columns after which a row is left; different rows start at different columns, so that a
@@ -110,7 +112,6 @@ def find_meeting(  # type: ignore[no-untyped-def]
     offset : where in `found` the columns of ``row[r]`` go. An empty `found` means that they are only counted.
     count : number of columns per entry of `row`, written here.
     """
-    n_features = row_lower.shape[1]
     n_blocks = table.shape[0]
     hit = np.empty(N_WORDS, np.uint64)
     for r in range(len(row)):
@@ -124,29 +125,40 @@ def find_meeting(  # type: ignore[no-untyped-def]
             block = first_block + step
             if block >= n_blocks:
                 block -= n_blocks
+            left = np.uint64(0)
+            for word in range(N_WORDS):
+                left |= allowed[mask, block, word]
+            if left == 0:
+                continue
+            # Bounding boxes rule out whole blocks at little cost; features that tell little are left to the bitsets.
             apart = False
-            for j in range(n_features):
+            for j in feature[:4]:
                 if row_lower[i, j] > block_upper[block, j] or block_lower[block, j] > row_upper[i, j]:
                     apart = True
                     break
             if apart:
                 continue
-            left = np.uint64(0)
-            for word in range(N_WORDS):
-                hit[word] = allowed[mask, block, word]
-                left |= hit[word]
-            for j in range(n_features):
-                if left == 0:
+            # Eight scalars stay in registers, where an array would be stored and loaded for every feature.
+            start = allowed[mask, block]
+            h0, h1, h2, h3, h4, h5, h6, h7 = (
+                start[0], start[1], start[2], start[3], start[4], start[5], start[6], start[7],
+            )  # fmt: skip
+            for j in feature:
+                begun = table[block, j, 0, (row_upper[i, j] + 1) >> shift[j]]
+                unended = table[block, j, 1, (row_lower[i, j] + 1) >> shift[j]]
+                h0 &= begun[0] & unended[0]
+                h1 &= begun[1] & unended[1]
+                h2 &= begun[2] & unended[2]
+                h3 &= begun[3] & unended[3]
+                h4 &= begun[4] & unended[4]
+                h5 &= begun[5] & unended[5]
+                h6 &= begun[6] & unended[6]
+                h7 &= begun[7] & unended[7]
+                if (h0 | h1 | h2 | h3 | h4 | h5 | h6 | h7) == 0:
                     break
-                begins = row_upper_bucket[i, j]
-                ends = row_lower_bucket[i, j]
-                left = np.uint64(0)
-                for word in range(N_WORDS):
-                    bits = hit[word] & table[block, j, 0, begins, word] & table[block, j, 1, ends, word]
-                    hit[word] = bits
-                    left |= bits
-            if left == 0:
+            if (h0 | h1 | h2 | h3 | h4 | h5 | h6 | h7) == 0:
                 continue
+            hit[0], hit[1], hit[2], hit[3], hit[4], hit[5], hit[6], hit[7] = h0, h1, h2, h3, h4, h5, h6, h7
             for step_word in range(N_WORDS):
                 word = (step_word + first_block + i) & (N_WORDS - 1)
                 bits = hit[word]

@@ -41,8 +41,8 @@ def group_edges(vertex, start, edge):  # type: ignore[no-untyped-def]
 @nb.njit(types.void(_IN_I64, _IN_I32, _IN_I32, _OUT_I64, _OUT_I64, _OUT_I64), cache=True, nogil=True)
 def push_greedily(row_start, row_edge, column, flow, row_left, col_left):  # type: ignore[no-untyped-def]
     """Send what fits along single edges, rows with few edges first: most of a maximum flow for little time."""
-    order = np.argsort(row_start[1:] - row_start[:-1], kind="mergesort")
-    for u in order:
+    unused = np.flatnonzero(row_left)
+    for u in unused[np.argsort(row_start[unused + 1] - row_start[unused], kind="mergesort")]:
         for a in range(row_start[u], row_start[u + 1]):
             if row_left[u] == 0:
                 break
