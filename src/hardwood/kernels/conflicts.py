@@ -41,7 +41,7 @@ for _bit in range(64):
 
 
 @nb.njit(types.boolean(_IN_RANK, _IN_RANK, types.int64, _IN_RANK, _IN_RANK, types.int64), cache=True, nogil=True)
-def meets(row_lower, row_upper, i, col_lower, col_upper, k):  # type: ignore[no-untyped-def]
+def meets(row_lower, row_upper, i, col_lower, col_upper, k):
     """Whether row box i and column box k share a point (touching counts)."""
     for j in range(row_lower.shape[1]):
         if row_lower[i, j] > col_upper[k, j] or col_lower[k, j] > row_upper[i, j]:
@@ -49,17 +49,15 @@ def meets(row_lower, row_upper, i, col_lower, col_upper, k):  # type: ignore[no-
     return True
 
 
-@nb.njit(
-    types.void(_IN_RANK, _IN_RANK, _IN_I32, _IN_RANK, _IN_RANK, _IN_I32, _OUT_BOOL), cache=True, nogil=True
-)
-def pairs_meet(row_lower, row_upper, row, col_lower, col_upper, col, out):  # type: ignore[no-untyped-def]
+@nb.njit(types.void(_IN_RANK, _IN_RANK, _IN_I32, _IN_RANK, _IN_RANK, _IN_I32, _OUT_BOOL), cache=True, nogil=True)
+def pairs_meet(row_lower, row_upper, row, col_lower, col_upper, col, out):
     """Write for each listed pair of a row and a column whether they meet."""
     for e in range(len(row)):
         out[e] = meets(row_lower, row_upper, row[e], col_lower, col_upper, col[e])
 
 
 @nb.njit(types.void(_IN_RANK, _IN_RANK, _IN_I64, _TABLE), cache=True, nogil=True)
-def fill_tables(col_lower, col_upper, shift, table):  # type: ignore[no-untyped-def]
+def fill_tables(col_lower, col_upper, shift, table):
     """Fill the zeroed bitsets ``table[block, feature, side, bucket, word]``.
 
     Side 0: columns whose lower bucket is at most `bucket`. Side 1: columns whose upper bucket is at least `bucket`.
@@ -92,7 +90,7 @@ def fill_tables(col_lower, col_upper, shift, table):  # type: ignore[no-untyped-
     cache=True,
     nogil=True,
 )  # fmt: skip
-def find_meeting(  # type: ignore[no-untyped-def]
+def find_meeting(
     row, row_mask, row_lower, row_upper, col_lower, col_upper, feature, shift, table, block_lower, block_upper,
     allowed, limit, col_limit, offset, found, count,
 ):  # fmt: skip
@@ -182,10 +180,8 @@ def find_meeting(  # type: ignore[no-untyped-def]
         count[r] = size
 
 
-@nb.njit(
-    types.UniTuple(types.int64, 2)(_IN_RANK, _IN_RANK, _IN_I64, types.int64), cache=True, nogil=True
-)
-def sweep_for_conflict(lower, upper, label, feature):  # type: ignore[no-untyped-def]
+@nb.njit(types.UniTuple(types.int64, 2)(_IN_RANK, _IN_RANK, _IN_I64, types.int64), cache=True, nogil=True)
+def sweep_for_conflict(lower, upper, label, feature):
     """Return two boxes of different labels that meet, or (-1, -1); boxes come sorted by ``lower[:, feature]``."""
     n = len(label)
     for i in range(n):

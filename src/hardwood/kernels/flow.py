@@ -23,8 +23,8 @@ _OUT_I64 = types.Array(types.int64, 1, "C")
 
 
 @nb.njit(types.void(_IN_I32, _OUT_I64, _OUT_I32), cache=True, nogil=True)
-def group_edges(vertex, start, edge):  # type: ignore[no-untyped-def]
-    """Counting sort: ``edge[start[v]:start[v + 1]]`` are the edges whose end is v; `start` comes zeroed."""
+def group_edges(vertex, start, edge):
+    """Sort edges by an end: ``edge[start[v]:start[v + 1]]`` are those at v; `start` comes zeroed."""
     n = len(start) - 1
     for e in range(len(vertex)):
         start[vertex[e] + 1] += 1
@@ -39,7 +39,7 @@ def group_edges(vertex, start, edge):  # type: ignore[no-untyped-def]
 
 
 @nb.njit(types.void(_IN_I64, _IN_I32, _IN_I32, _OUT_I64, _OUT_I64, _OUT_I64), cache=True, nogil=True)
-def push_greedily(row_start, row_edge, column, flow, row_left, col_left):  # type: ignore[no-untyped-def]
+def push_greedily(row_start, row_edge, column, flow, row_left, col_left):
     """Send what fits along single edges, rows with few edges first: most of a maximum flow for little time."""
     unused = np.flatnonzero(row_left)
     for u in unused[np.argsort(row_start[unused + 1] - row_start[unused], kind="mergesort")]:
@@ -55,15 +55,11 @@ def push_greedily(row_start, row_edge, column, flow, row_left, col_left):  # typ
 
 
 @nb.njit(
-    types.boolean(
-        _IN_I64, _IN_I32, _IN_I64, _IN_I32, _IN_I32, _IN_I32, _IN_I64, _IN_I64, _IN_I64, _OUT_I32, _OUT_I32
-    ),
+    types.boolean(_IN_I64, _IN_I32, _IN_I64, _IN_I32, _IN_I32, _IN_I32, _IN_I64, _IN_I64, _IN_I64, _OUT_I32, _OUT_I32),
     cache=True,
     nogil=True,
 )
-def layer(  # type: ignore[no-untyped-def]
-    row_start, row_edge, col_start, col_edge, row, column, flow, row_left, col_left, row_level, col_level
-):
+def layer(row_start, row_edge, col_start, col_edge, row, column, flow, row_left, col_left, row_level, col_level):
     """Breadth-first layers from the rows with capacity left; whether a column with capacity left was reached.
 
     If not, the flow is maximum, and reached vertices (level >= 0) are the source side of the minimum cut that is
@@ -104,13 +100,11 @@ def layer(  # type: ignore[no-untyped-def]
 
 
 @nb.njit(
-    types.void(
-        _IN_I64, _IN_I32, _IN_I64, _IN_I32, _IN_I32, _IN_I32, _OUT_I64, _OUT_I64, _OUT_I64, _OUT_I32, _OUT_I32
-    ),
+    types.void(_IN_I64, _IN_I32, _IN_I64, _IN_I32, _IN_I32, _IN_I32, _OUT_I64, _OUT_I64, _OUT_I64, _OUT_I32, _OUT_I32),
     cache=True,
     nogil=True,
 )
-def augment_along_layers(  # type: ignore[no-untyped-def]
+def augment_along_layers(
     row_start, row_edge, col_start, col_edge, row, column, flow, row_left, col_left, row_level, col_level
 ):
     """Depth-first blocking flow in the layered graph; exhausted rows get level -2."""
@@ -166,10 +160,8 @@ def augment_along_layers(  # type: ignore[no-untyped-def]
             flow[forward[depth]] += amount
 
 
-@nb.njit(
-    types.int64(_IN_PAIR, _IN_I64, _IN_I64, _IN_I64, _OUT_I64, _OUT_PAIR, _OUT_I64), cache=True, nogil=True
-)
-def hand_down(pair, amount, start, member, left, out_pair, out_amount):  # type: ignore[no-untyped-def]
+@nb.njit(types.int64(_IN_PAIR, _IN_I64, _IN_I64, _IN_I64, _OUT_I64, _OUT_PAIR, _OUT_I64), cache=True, nogil=True)
+def hand_down(pair, amount, start, member, left, out_pair, out_amount):
     """Hand a packing of vertices down to their members, whose weights `left` are used up one after the other.
 
     Each step uses up a pair or a member, so there are at most as many lines as pairs and members; returned is

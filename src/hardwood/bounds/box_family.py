@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardwood.attack_model import AttackModel
-from hardwood.conflict_index import BoolArray, IntArray, RankedBoxes
-from hardwood.conflicts import merge_equal
+from hardwood.bounds.conflict_index import BoolArray, IntArray, RankedBoxes
+from hardwood.bounds.conflicts import merge_equal
+from hardwood.bounds.vertex_cover import IntegerWeights
 from hardwood.problem import Problem, boxes
 from hardwood.thresholds import TOLERANCE, RankArray, cluster
-from hardwood.vertex_cover import IntegerWeights
 
 FloatArray = NDArray[np.float64]
 
@@ -27,15 +27,17 @@ class BoxFamily:
 
     Parameters
     ----------
-    X, y, sample_weight
+    X, y, sample_weight, feature_names
         As in `Problem.from_data`.
     """
 
-    def __init__(self, X: Any, y: Any, sample_weight: Any = None) -> None:
-        self.problem = Problem.from_data(X, y, 0.0, max_depth=0, sample_weight=sample_weight)
+    def __init__(self, X: Any, y: Any, sample_weight: Any = None, feature_names: tuple[str, ...] | None = None) -> None:
+        self.problem = Problem.from_data(
+            X, y, 0.0, max_depth=0, sample_weight=sample_weight, feature_names=feature_names
+        )
         problem = self.problem
         self.weights = IntegerWeights.of(problem.weight)
-        values = [np.unique(problem.lower[:, j], return_inverse=True) for j in range(problem.n_features)]
+        values = [np.unique(problem.values[:, j], return_inverse=True) for j in range(problem.n_features)]
         code = np.column_stack([position for _, position in values]).astype(np.int32)
         self.vertices = merge_equal(code, problem.label, np.flatnonzero(self.weights.value > 0))
         self._value = [value for value, _ in values]
@@ -50,7 +52,7 @@ class BoxFamily:
     def reach(self, attack: AttackModel) -> tuple[FloatArray, FloatArray]:
         """Radii (down, up), one row per class."""
         problem = self.problem
-        fitted = attack.fit(problem.lower, problem.feature_names)
+        fitted = attack.fit(problem.values, problem.feature_names)
         return fitted.reach(problem.n_features, problem.feature_names, problem.classes)
 
     def boxes_grow(self, model: AttackModel, radii: FloatArray) -> bool:
@@ -93,7 +95,7 @@ class BoxFamily:
         return lower[lines.line[:, 0]], upper[lines.line[:, 0]]
 
     def _lines_for(self, down: FloatArray, up: FloatArray, feature: int | None = None) -> _Lines:
-        """The distinct boxes per feature: of each value or, where classes are attacked differently, value and class."""
+        """Return the distinct boxes per feature: one per value, or per value and class where the attack needs it."""
         alike = (down == down[0]).all(axis=0) & (up == up[0]).all(axis=0)
         key = alike.tobytes() + bytes(str(feature), "ascii")
         if key not in self._lines:
@@ -131,9 +133,7 @@ class _Lines:
     start: list[int]
 
 
-def _rank_lines(
-    value: FloatArray, down: FloatArray, up: FloatArray, group: IntArray
-) -> tuple[RankArray, RankArray]:
+def _rank_lines(value: FloatArray, down: FloatArray, up: FloatArray, group: IntArray) -> tuple[RankArray, RankArray]:
     lower, upper = boxes(value, down, up, group)
     rank = cluster(np.concatenate([lower, upper])).rank
     return rank[: len(value)], rank[len(value) :]

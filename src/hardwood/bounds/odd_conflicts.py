@@ -11,13 +11,16 @@ the vertex cover counts one and a half. Given the samples that the relaxation le
 
 from __future__ import annotations
 
-import numpy as np
-from scipy.sparse import coo_matrix, csr_matrix
-from scipy.sparse.csgraph import connected_components
+from typing import TYPE_CHECKING
 
-from hardwood.conflict_index import BoolArray, ConflictIndex, IntArray, RankedBoxes
-from hardwood.conflicts import merge_equal
-from hardwood.packing import CoverSearch
+import numpy as np
+
+from hardwood.bounds.conflict_index import BoolArray, ConflictIndex, IntArray, RankedBoxes
+from hardwood.bounds.conflicts import merge_equal
+from hardwood.bounds.packing import CoverSearch
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 MAX_EDGES = 300_000
 """Beyond so many conflicts the components are not looked at, only their total weight."""
@@ -26,9 +29,7 @@ MAX_WORK = 100_000
 """Vertices that branching may look at, all components together, before the rest counts as too large to solve."""
 
 
-def cover_beyond_relaxation(
-    boxes: RankedBoxes, label: IntArray, weight: IntArray
-) -> tuple[int, BoolArray]:
+def cover_beyond_relaxation(boxes: RankedBoxes, label: IntArray, weight: IntArray) -> tuple[int, BoolArray]:
     """Lower bound on the weight of a cover, and a cover, of vertices whose relaxed optimum is ½ throughout.
 
     Returns
@@ -48,6 +49,8 @@ def cover_beyond_relaxation(
     if int(index.count(everything, allowed).sum()) > 2 * MAX_EDGES:
         total, chosen = -(-int(weight.sum()) // 2), _all_but_an_independent_set(label, weight, None)
     else:
+        from scipy.sparse import coo_matrix
+
         row, column = index.find(everything, allowed)
         shape = (vertices.size, vertices.size)
         graph = coo_matrix((np.ones(len(row), np.int8), (row, column)), shape=shape).tocsr()
@@ -60,6 +63,9 @@ def cover_beyond_relaxation(
 def _cover_components(
     graph: csr_matrix, boxes: RankedBoxes, label: IntArray, weight: IntArray
 ) -> tuple[int, BoolArray]:
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
     n = len(label)
     n_components, component = connected_components(graph, directed=False)
     # In the double cover a component falls apart into two copies iff it has no odd cycle.
@@ -78,9 +84,7 @@ def _cover_components(
         part = order[bounds[c] : bounds[c + 1]]
         if even[part[0]]:
             continue
-        neighbours = [
-            set(graph.indices[graph.indptr[v] : graph.indptr[v + 1]].tolist()) for v in part
-        ]
+        neighbours = [set(graph.indices[graph.indptr[v] : graph.indptr[v + 1]].tolist()) for v in part]
         place = {int(v): i for i, v in enumerate(part)}
         local = [{place[u] for u in near} for near in neighbours]
         lower, cover, spent = _cover_odd(local, label[part], weight[part], work)
@@ -100,9 +104,7 @@ def _cover_even(
     return search.packing_weight
 
 
-def _cover_odd(
-    neighbours: list[set[int]], label: IntArray, weight: IntArray, work: int
-) -> tuple[int, IntArray, int]:
+def _cover_odd(neighbours: list[set[int]], label: IntArray, weight: IntArray, work: int) -> tuple[int, IntArray, int]:
     """Bound, cover and work spent on one component with an odd cycle."""
     weights = [int(w) for w in weight]
     half = -(-sum(weights) // 2)
@@ -113,11 +115,9 @@ def _cover_odd(
     return lower, np.array(sorted(search.best_cover), np.int64), search.work
 
 
-def _all_but_an_independent_set(
-    label: IntArray, weight: IntArray, neighbours: list[set[int]] | None
-) -> BoolArray:
-    """A cover: everything but the heaviest class and, if conflicts are known, what does not conflict with it."""
-    kept = label == int(np.argmax(np.bincount(label, weights=weight)))
+def _all_but_an_independent_set(label: IntArray, weight: IntArray, neighbours: list[set[int]] | None) -> BoolArray:
+    """Cover with all but the heaviest class and, if conflicts are known, what does not conflict with it."""
+    kept: BoolArray = label == int(np.argmax(np.bincount(label, weights=weight)))
     if neighbours is not None:
         for v in np.argsort(-weight, kind="stable"):
             if not kept[v] and not any(kept[u] for u in neighbours[v]):
@@ -128,9 +128,7 @@ def _all_but_an_independent_set(
 class _Branching:
     """Minimum-weight cover of a small graph: either a vertex is in the cover, or all its neighbours are."""
 
-    def __init__(
-        self, neighbours: list[set[int]], weight: list[int], known_cover: frozenset[int], lower: int
-    ) -> None:
+    def __init__(self, neighbours: list[set[int]], weight: list[int], known_cover: frozenset[int], lower: int) -> None:
         self._neighbours, self._weight, self._lower = neighbours, weight, lower
         self.best_cover = known_cover
         self.best_weight = sum(weight[v] for v in known_cover)

@@ -4,7 +4,7 @@ Two classes make the graph bipartite, and a maximum flow solves it exactly. With
 the linear relaxation, solved as a flow between two copies of the samples, has values 0, ½ and 1 only, and (Nemhauser
 & Trotter, "Vertex packings: structural properties and algorithms", Mathematical Programming 8, 1975) some optimal
 cover contains all samples at 1 and none at 0. What remains are the samples at ½, half of whose weight is a valid lower
-bound; `hardwood.odd_conflicts` raises it where that is cheap.
+bound; `hardwood.bounds.odd_conflicts` raises it where that is cheap.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hardwood.conflict_index import BoolArray, ConflictIndex, IntArray, RankedBoxes
-from hardwood.conflicts import Vertices
-from hardwood.odd_conflicts import cover_beyond_relaxation
-from hardwood.packing import MEMORY_LIMIT, CoverSearch
+from hardwood.bounds.conflict_index import BoolArray, ConflictIndex, IntArray, RankedBoxes
+from hardwood.bounds.conflicts import Vertices
+from hardwood.bounds.odd_conflicts import cover_beyond_relaxation
+from hardwood.bounds.packing import MEMORY_LIMIT, CoverSearch
 
 
 @dataclass(frozen=True)
@@ -155,12 +155,11 @@ class ConflictGraph:
         weight = int(self._weight[chosen].sum())
         half = np.flatnonzero(twice == 1)
         if len(half):
-            extra, chosen_half = cover_beyond_relaxation(
-                boxes.take(half), self._label[half], self._weight[half]
-            )
+            extra, chosen_half = cover_beyond_relaxation(boxes.take(half), self._label[half], self._weight[half])
             weight += extra
             chosen[half[chosen_half]] = True
         return weight, chosen
 
     def _all_but_heaviest_class(self) -> BoolArray:
-        return self._label != int(np.argmax(np.bincount(self._label, weights=self._weight)))
+        heaviest = int(np.argmax(np.bincount(self._label, weights=self._weight)))
+        return np.asarray(self._label != heaviest)

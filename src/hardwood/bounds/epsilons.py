@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardwood.attack_model import AttackModel
-from hardwood.box_family import BoxFamily
+from hardwood.bounds.box_family import BoxFamily
+from hardwood.bounds.vertex_cover import ConflictGraph
 from hardwood.errors import InvalidInputError
-from hardwood.vertex_cover import ConflictGraph
 
 FloatArray = NDArray[np.float64]
 Progress = Callable[[int, int], None]
@@ -59,31 +59,41 @@ class EpsilonCurve:
         """No model has a higher adversarial accuracy at each radius."""
         return np.asarray(1.0 - self.errors / self.total_weight)
 
+    def target(self, share: float) -> float:
+        """Return the errors at this share of the range: 1 is those without an attack, 0 those of the floor."""
+        if not 0 <= share <= 1:
+            raise InvalidInputError(f"the share {share!r} cannot be used; a share lies between 0 and 1")
+        return self.unattacked_errors + (1 - share) * (self.total_weight * (1 - self.floor) - self.unattacked_errors)
+
+    def reaches(self, share: float) -> bool:
+        """Whether the bound falls, at the largest radius, to this share of its range."""
+        return bool(self.errors.max() >= self.target(share) - self._slack)
+
     def choose(self, shares: Sequence[float] = (0.75, 0.5, 0.25)) -> FloatArray:
-        """Radii at which the bound is nearest to shares of its range.
+        """Return the radii at which the bound is nearest to shares of its range.
 
         The range goes from the bound without an attack (share 1) down to the floor (share 0); of two radii that
         are equally near, the smaller one is taken.
         """
-        for share in shares:
-            if not 0 <= share <= 1:
-                raise InvalidInputError(f"shares={tuple(shares)!r} has {share!r}; a share lies between 0 and 1")
         order = np.argsort(self.epsilons, kind="stable")
-        epsilons, errors = self.epsilons[order], self.errors[order]
-        worst = self.total_weight * (1 - self.floor)
         chosen = []
         for share in shares:
-            target = self.unattacked_errors + (1 - share) * (worst - self.unattacked_errors)
-            if errors[-1] < target - 1e-9 * self.total_weight:
+            target = self.target(share)
+            if not self.reaches(share):
                 raise InvalidInputError(
-                    f"at the largest radius, {epsilons[-1]:g}, the bound is still {self.bound[order[-1]]:.4f}, above "
+                    f"at the largest radius, {self.epsilons.max():g}, the bound is still {self.bound.min():.4f}, above "
                     f"the share {share:g} of its range ({1 - target / self.total_weight:.4f}); give larger radii, or "
-                    "scale the features to [0, 1] (attack=AttackModel.fraction_of_range(1) does)"
+                    "measure them in shares of each feature's range (attack=AttackModel.fraction_of_range(1))"
                 )
-            distance = np.abs(errors - target)
-            nearest = np.flatnonzero(distance <= distance.min() + 1e-9 * self.total_weight)[0]
-            chosen.append(epsilons[nearest])
+            distance = np.abs(self.errors[order] - target)
+            nearest = np.flatnonzero(distance <= distance.min() + self._slack)[0]
+            chosen.append(self.epsilons[order[nearest]])
         return np.array(chosen)
+
+    @property
+    def _slack(self) -> float:
+        """Rounding that must not decide."""
+        return 1e-9 * self.total_weight
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -104,6 +114,7 @@ def epsilon_curve(
     *,
     attack: Any = 1.0,
     sample_weight: Any = None,
+    feature_names: tuple[str, ...] | None = None,
     progress: Progress | None = None,
 ) -> EpsilonCurve:
     """Bound the adversarial accuracy of every model for many radii.
@@ -113,7 +124,7 @@ def epsilon_curve(
 
     Parameters
     ----------
-    X, y, sample_weight
+    X, y, sample_weight, feature_names
         As in `adversarial_accuracy_bound`.
     epsilons : sequence of float
         Radii >= 0.
@@ -133,8 +144,8 @@ def epsilon_curve(
         raise InvalidInputError(f"epsilons has shape {radii.shape}; give a list of at least one radius")
     if not np.all(radii >= 0):
         raise InvalidInputError(f"epsilons holds {radii[~(radii >= 0)][0]}; a radius must be a number >= 0")
-    family = BoxFamily(X, y, sample_weight)
-    model = AttackModel.parse(attack).fit(family.problem.lower, family.problem.feature_names)
+    family = BoxFamily(X, y, sample_weight, feature_names)
+    model = AttackModel.parse(attack).fit(family.problem.values, family.problem.feature_names)
     distinct, position = np.unique(np.append(radii, 0.0), return_inverse=True)
     errors = _errors_at(family, model, distinct, progress) / family.weights.scale
     problem = family.problem
@@ -193,6 +204,7 @@ def choose_epsilons(
     epsilons: Sequence[float] | FloatArray = PAPER_EPSILONS,
     attack: Any = 1.0,
     sample_weight: Any = None,
+    feature_names: tuple[str, ...] | None = None,
     progress: Progress | None = None,
 ) -> FloatArray:
     """Choose radii at which an experiment is meaningful: the paper's rule.
@@ -202,7 +214,7 @@ def choose_epsilons(
 
     Parameters
     ----------
-    X, y, epsilons, attack, sample_weight, progress
+    X, y, epsilons, attack, sample_weight, feature_names, progress
         As in `epsilon_curve`.
     shares : sequence of float
         Between 0 (nothing beats the majority class) and 1 (the attacker changes nothing).
@@ -211,5 +223,13 @@ def choose_epsilons(
     -------
     ndarray of shape (len(shares),)
     """
-    curve = epsilon_curve(X, y, epsilons, attack=attack, sample_weight=sample_weight, progress=progress)
+    curve = epsilon_curve(
+        X,
+        y,
+        epsilons,
+        attack=attack,
+        sample_weight=sample_weight,
+        feature_names=feature_names,
+        progress=progress,
+    )
     return curve.choose(shares)

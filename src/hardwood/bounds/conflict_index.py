@@ -44,9 +44,7 @@ class ConflictIndex:
         Classes; a row never conflicts with a column of its class.
     """
 
-    def __init__(
-        self, rows: RankedBoxes, columns: RankedBoxes, row_label: IntArray, column_label: IntArray
-    ) -> None:
+    def __init__(self, rows: RankedBoxes, columns: RankedBoxes, row_label: IntArray, column_label: IntArray) -> None:
         self._rows, self._columns = rows, columns
         # One set of admissible columns per class of the rows: all columns of other classes.
         row_classes, mask = np.unique(row_label, return_inverse=True)
@@ -57,9 +55,7 @@ class ConflictIndex:
     def _bitsets(self) -> _Bitsets:
         return _Bitsets(self._rows, self._columns)
 
-    def find(
-        self, rows: Int32Array, allowed: BoolArray, limit: int | None = None
-    ) -> tuple[Int32Array, Int32Array]:
+    def find(self, rows: Int32Array, allowed: BoolArray, limit: int | None = None) -> tuple[Int32Array, Int32Array]:
         """Conflicts of these rows with allowed columns, at most `limit` per row and per column, as two arrays."""
         if limit is None:
             count = self.count(rows, allowed)
@@ -75,7 +71,7 @@ class ConflictIndex:
         return np.repeat(rows, count), buffer.reshape(len(rows), limit)[within]
 
     def count(self, rows: Int32Array, allowed: BoolArray) -> IntArray:
-        """Number of conflicts of each of these rows with allowed columns."""
+        """Count the conflicts of each of these rows with allowed columns."""
         return self._search(rows, allowed, _ALL, np.zeros(len(rows), np.int64), np.empty(0, np.int32))
 
     def holds(self, row: Int32Array, column: Int32Array) -> BoolArray:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hardwood.conflict_index import ConflictIndex, Int32Array, IntArray
+from hardwood.bounds.conflict_index import ConflictIndex, Int32Array, IntArray
 
 MEMORY_LIMIT = 2 * 2**30
 """Bytes that the edges of a `CoverSearch` may take by default."""
@@ -86,7 +86,7 @@ class CoverSearch:
         self.complete = True
 
     def _cover_a_full_side(self) -> None:
-        """A side whose every vertex is used up covers all there is."""
+        """Cover with the side whose every vertex is used up."""
         full = int(self._row_left.sum()) == 0
         self.row_cover[:] = full
         self.column_cover[:] = not full

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardwood.attack_model import AttackModel
-from hardwood.box_family import BoxFamily
-from hardwood.conflict_index import RankedBoxes
-from hardwood.epsilons import Progress
-from hardwood.vertex_cover import ConflictGraph
+from hardwood.bounds.box_family import BoxFamily
+from hardwood.bounds.conflict_index import RankedBoxes
+from hardwood.bounds.epsilons import Progress
+from hardwood.bounds.vertex_cover import ConflictGraph
 
 FloatArray = NDArray[np.float64]
 
@@ -86,13 +86,19 @@ class FeatureReport:
 
 
 def robust_feature_report(
-    X: Any, y: Any, attack: Any, sample_weight: Any = None, *, progress: Progress | None = None
+    X: Any,
+    y: Any,
+    attack: Any,
+    sample_weight: Any = None,
+    *,
+    feature_names: tuple[str, ...] | None = None,
+    progress: Progress | None = None,
 ) -> FeatureReport:
     """Bound the accuracy of every model with each feature out of the attacker's reach, and with it dropped.
 
     Parameters
     ----------
-    X, y, attack, sample_weight
+    X, y, attack, sample_weight, feature_names
         As in `adversarial_accuracy_bound`.
     progress : callable or None
         Called as ``progress(done, total)`` after each feature.
@@ -107,7 +113,7 @@ def robust_feature_report(
     >>> report.bound, report.bound_if_untouchable.tolist(), report.bound_if_dropped.tolist()
     (0.5, [1.0, 1.0], [0.5, 0.5])
     """
-    family = BoxFamily(X, y, sample_weight)
+    family = BoxFamily(X, y, sample_weight, feature_names)
     problem = family.problem
     model = AttackModel.parse(attack)
     base = family.rank(model)

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardwood.conflict_index import IntArray, RankedBoxes
-from hardwood.conflicts import BYTES_PER_PAIR, Vertices, estimate_conflicts, first_conflict, merge_equal
+from hardwood.bounds.conflict_index import IntArray, RankedBoxes
+from hardwood.bounds.conflicts import BYTES_PER_PAIR, Vertices, estimate_conflicts, first_conflict, merge_equal
+from hardwood.bounds.packing import MEMORY_LIMIT
+from hardwood.bounds.vertex_cover import ConflictGraph, Cover, IntegerWeights
 from hardwood.errors import SolverError
-from hardwood.packing import MEMORY_LIMIT
 from hardwood.problem import Problem
-from hardwood.vertex_cover import ConflictGraph, Cover, IntegerWeights
 
 FloatArray = NDArray[np.float64]
 
@@ -157,7 +157,13 @@ class AccuracyBound:
 
 
 def adversarial_accuracy_bound(
-    X: Any, y: Any, attack: Any, sample_weight: Any = None, *, memory_limit: int = MEMORY_LIMIT
+    X: Any,
+    y: Any,
+    attack: Any,
+    sample_weight: Any = None,
+    *,
+    feature_names: tuple[str, ...] | None = None,
+    memory_limit: int = MEMORY_LIMIT,
 ) -> AccuracyBound:
     """Bound the adversarial accuracy that any model can reach on these samples.
 
@@ -170,6 +176,8 @@ def adversarial_accuracy_bound(
     sample_weight : array-like of shape (n_samples,) or None
         Whole numbers are computed with exactly. Others are rounded down to a multiple of about 2^-60 of their sum,
         so that `errors` is never above the truth.
+    feature_names : tuple of str or None
+        Names of the columns, where X does not carry them itself.
     memory_limit : int
         Bytes that conflicts may take. Conflicts are looked up as they are needed and few are kept, so that this
         is hardly ever reached; if it is, the result says so (`complete`).
@@ -180,7 +188,7 @@ def adversarial_accuracy_bound(
         Exact for two classes. For more, finding the truth is NP-hard: `errors` comes from the half-integral
         relaxation, raised by odd cycles and cliques where that is cheap, and `exact` tells whether it is the truth.
     """
-    problem = Problem.from_data(X, y, attack, max_depth=0, sample_weight=sample_weight)
+    problem = Problem.from_data(X, y, attack, max_depth=0, sample_weight=sample_weight, feature_names=feature_names)
     return bound_problem(problem, memory_limit=memory_limit)
 
 
@@ -230,9 +238,7 @@ def _announce_size(graph: ConflictGraph, boxes: RankedBoxes, memory_limit: int) 
         )
 
 
-def _pairs_of_samples(
-    graph: ConflictGraph, vertices: Vertices, weights: IntegerWeights
-) -> tuple[IntArray, FloatArray]:
+def _pairs_of_samples(graph: ConflictGraph, vertices: Vertices, weights: IntegerWeights) -> tuple[IntArray, FloatArray]:
     """Hand the packing of vertices down to their samples, whose weights are used up one after the other."""
     from hardwood.kernels.flow import hand_down
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardwood.conflict_index import ConflictIndex, Int32Array, IntArray, RankedBoxes
+from hardwood.bounds.conflict_index import ConflictIndex, Int32Array, IntArray, RankedBoxes
+from hardwood.bounds.packing import MEMORY_LIMIT
 from hardwood.errors import InvalidInputError
-from hardwood.packing import MEMORY_LIMIT
 
 if TYPE_CHECKING:
     from hardwood.problem import Problem
@@ -98,7 +98,7 @@ def merge_equal(key: Int32Array, label: IntArray, sample: IntArray) -> Vertices:
 
 
 def _reorder(vertices: Vertices, order: IntArray) -> Vertices:
-    """The same vertices in another order."""
+    """Return the same vertices in another order."""
     length = np.diff(vertices.start)[order]
     start = np.concatenate([[0], np.cumsum(length)])
     source = np.repeat(vertices.start[order] - start[:-1], length) + np.arange(start[-1])
@@ -143,9 +143,7 @@ def conflict_pairs(problem: Problem, memory_limit: int = MEMORY_LIMIT) -> IntArr
     n_conflicts = 0
     for c in range(problem.n_classes - 1):
         mine, others = np.flatnonzero(problem.label == c), np.flatnonzero(problem.label > c)
-        index = ConflictIndex(
-            boxes.take(mine), boxes.take(others), problem.label[mine], problem.label[others]
-        )
+        index = ConflictIndex(boxes.take(mine), boxes.take(others), problem.label[mine], problem.label[others])
         rows, allowed = np.arange(len(mine), dtype=np.int32), np.ones(len(others), np.bool_)
         n_conflicts += int(index.count(rows, allowed).sum())
         if n_conflicts * BYTES_PER_PAIR > memory_limit:
@@ -164,7 +162,7 @@ def conflict_pairs(problem: Problem, memory_limit: int = MEMORY_LIMIT) -> IntArr
 
 
 def first_conflict(problem: Problem, sample: IntArray) -> tuple[int, int] | None:
-    """Some conflict among these samples, or None, by a plain sweep along one feature.
+    """Return a conflict among these samples, or None, found by a plain sweep along one feature.
 
     It shares nothing with `ConflictIndex` but the definition, so that one can check the other.
     """
