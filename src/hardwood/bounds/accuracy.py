@@ -72,7 +72,7 @@ class AccuracyBound:
     @property
     def bound(self) -> float:
         """No model has a higher (weighted) adversarial accuracy on these samples."""
-        return 1.0 - self.errors / self.total_weight
+        return (self.total_weight - self.errors) / self.total_weight
 
     @property
     def cover_weight(self) -> float:
@@ -216,7 +216,7 @@ def matching_bound(problem: Problem) -> float:
 
 def _cover(problem: Problem, memory_limit: int) -> tuple[IntegerWeights, Vertices, ConflictGraph, Cover]:
     weights = IntegerWeights.of(problem.weight)
-    sample = np.flatnonzero(weights.value > 0)
+    sample = np.flatnonzero(problem.weight > 0)
     vertices = merge_equal(np.hstack([problem.lower_rank, problem.upper_rank]), problem.label, sample)
     graph = ConflictGraph(vertices, vertices.total(weights.value), memory_limit)
     boxes = RankedBoxes(problem.lower_rank, problem.upper_rank).take(vertices.first_member)

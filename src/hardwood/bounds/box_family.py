@@ -39,7 +39,7 @@ class BoxFamily:
         self.weights = IntegerWeights.of(problem.weight)
         values = [np.unique(problem.values[:, j], return_inverse=True) for j in range(problem.n_features)]
         code = np.column_stack([position for _, position in values]).astype(np.int32)
-        self.vertices = merge_equal(code, problem.label, np.flatnonzero(self.weights.value > 0))
+        self.vertices = merge_equal(code, problem.label, np.flatnonzero(problem.weight > 0))
         self._value = [value for value, _ in values]
         self._code = code[self.vertices.first_member]
         self._lines: dict[bytes, _Lines] = {}

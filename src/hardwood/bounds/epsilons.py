@@ -57,7 +57,7 @@ class EpsilonCurve:
     @property
     def bound(self) -> FloatArray:
         """No model has a higher adversarial accuracy at each radius."""
-        return np.asarray(1.0 - self.errors / self.total_weight)
+        return np.asarray((self.total_weight - self.errors) / self.total_weight)
 
     def target(self, share: float) -> float:
         """Return the errors at this share of the range: 1 is those without an attack, 0 those of the floor."""

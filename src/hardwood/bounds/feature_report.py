@@ -119,15 +119,15 @@ def robust_feature_report(
     base = family.rank(model)
     graph = ConflictGraph(family.vertices, family.vertex_weight)
     total = family.weights.scale * float(problem.weight.sum())
-    bound = 1 - graph.cover(base).weight / total
+    bound = (total - graph.cover(base).weight) / total
     untouchable, dropped = np.empty(problem.n_features), np.empty(problem.n_features)
     nothing = np.zeros(problem.n_classes)
     for j in range(problem.n_features):
         hardened = RankedBoxes(base.lower.copy(), base.upper.copy())
         hardened.lower[:, j], hardened.upper[:, j] = family.rank_feature(j, nothing, nothing)
-        untouchable[j] = 1 - graph.branch().cover(hardened).weight / total
+        untouchable[j] = (total - graph.branch().cover(hardened).weight) / total
         without = RankedBoxes(np.delete(base.lower, j, axis=1), np.delete(base.upper, j, axis=1))
-        dropped[j] = 1 - graph.branch().cover(without).weight / total
+        dropped[j] = (total - graph.branch().cover(without).weight) / total
         if progress is not None:
             progress(j + 1, problem.n_features)
     names = problem.feature_names or tuple(str(j) for j in range(problem.n_features))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 MAX_EDGES = 300_000
-"""Beyond so many conflicts the components are not looked at, only their total weight."""
+"""Beyond so many conflicts, cliques are looked for in groups of vertices that have at most so many in all."""
 
 MAX_WORK = 100_000
 """Vertices that branching may look at, all components together, before the rest counts as too large to solve."""
@@ -47,7 +47,8 @@ def cover_beyond_relaxation(boxes: RankedBoxes, label: IntArray, weight: IntArra
     allowed = np.ones(vertices.size, np.bool_)
     index = ConflictIndex(boxes, boxes, label, label)
     if int(index.count(everything, allowed).sum()) > 2 * MAX_EDGES:
-        total, chosen = -(-int(weight.sum()) // 2), _all_but_an_independent_set(label, weight, None)
+        total = max(-(-int(weight.sum()) // 2), _clique_bound_by_groups(boxes, label, weight))
+        chosen = _all_but_an_independent_set(label, weight, None)
     else:
         from scipy.sparse import coo_matrix
 
@@ -193,4 +194,28 @@ def _clique_bound(neighbours: list[set[int]], weight: list[int]) -> int:
     column = np.array([u for near in neighbours for u in sorted(near)], np.int32)
     rest = CoverSearch(np.array(left, np.int64), np.array(left, np.int64))
     rest.solve_edges(row, column)
+    return packed - (-rest.packing_weight // 2)
+
+
+def _clique_bound_by_groups(boxes: RankedBoxes, label: IntArray, weight: IntArray) -> int:
+    """Pack cliques of three or more that lie within groups of vertices, then relax what they leave.
+
+    Vertices stand class by class, so every n-th one makes a group of all classes. So dense a graph has cliques in it.
+    """
+    n_groups = -(-len(label) ** 2 // (2 * MAX_EDGES))
+    left = weight.copy()
+    packed = 0
+    for g in range(n_groups):
+        group = np.arange(g, len(label), n_groups)
+        some, its_label = boxes.take(group), label[group]
+        index = ConflictIndex(some, some, its_label, its_label)
+        row, column = index.find(np.arange(len(group), dtype=np.int32), np.ones(len(group), np.bool_))
+        neighbours: list[set[int]] = [set() for _ in group]
+        for u, v in zip(row.tolist(), column.tolist(), strict=True):
+            neighbours[u].add(v)
+        weights = left[group].tolist()
+        packed += pack_cliques(neighbours, weights, 3)
+        left[group] = weights
+    rest = CoverSearch(left, left)
+    rest.solve(ConflictIndex(boxes, boxes, label, label))
     return packed - (-rest.packing_weight // 2)

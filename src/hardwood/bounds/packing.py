@@ -40,8 +40,9 @@ class CoverSearch:
         self.row = np.empty(0, np.int32)
         self.column = np.empty(0, np.int32)
         self.flow = np.empty(0, np.int64)
-        self.row_cover = np.zeros(len(row_weight), np.bool_)
-        self.column_cover = np.zeros(len(column_weight), np.bool_)
+        # What weighs nothing may be given up at once.
+        self.row_cover = row_weight == 0
+        self.column_cover = column_weight == 0
         self.complete = False
         self._max_edges = max(memory_limit // _BYTES_PER_EDGE, 1)
 
@@ -117,7 +118,7 @@ class CoverSearch:
         network = (row_start, row_edge, column_start, column_edge, self.row, self.column, self.flow)
         while layer(*network, self._row_left, self._column_left, row_level, column_level):
             augment_along_layers(*network, self._row_left, self._column_left, row_level, column_level)
-        self.row_cover, self.column_cover = row_level < 0, column_level >= 0
+        self.row_cover, self.column_cover = row_level < 0, (column_level >= 0) | (self._column_weight == 0)
 
 
 def _grouped(vertex: Int32Array, n_vertices: int) -> tuple[IntArray, Int32Array]:
