@@ -197,12 +197,12 @@ def test_weights_and_many_classes_agree_with_integer_programming(seed: int) -> N
         assert result.exact
 
 
-@pytest.mark.parametrize("limit", ["MAX_WORK", "MAX_EDGES"])
+@pytest.mark.parametrize(("limit", "value"), [("MAX_WORK", 1), ("MAX_EDGES", 40), ("MAX_GROUP", 7)])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_bounds_hold_where_odd_components_are_too_large_to_solve(
-    monkeypatch: pytest.MonkeyPatch, limit: str, seed: int
+    monkeypatch: pytest.MonkeyPatch, limit: str, value: int, seed: int
 ) -> None:
-    monkeypatch.setattr(odd_conflicts, limit, 1 if limit == "MAX_WORK" else 40)
+    monkeypatch.setattr(odd_conflicts, limit, value)
     rng = np.random.default_rng(seed)
     X, y = rng.integers(0, 9, (60, 2)) / 10, rng.integers(0, 4, 60)
     result = adversarial_accuracy_bound(X, y, 0.1, rng.integers(1, 4, 60))

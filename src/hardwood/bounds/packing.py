@@ -59,12 +59,6 @@ class CoverSearch:
             setattr(twin, name, getattr(self, name).copy())
         return twin
 
-    def solve_edges(self, row: Int32Array, column: Int32Array) -> None:
-        """Find cover and packing of a graph whose edges are listed."""
-        self._add_edges(row, column)
-        self._grow_flow()
-        self.complete = True
-
     def solve(self, index: ConflictIndex) -> None:
         """Find cover and packing of the graph of `index`, starting from what the last graph left behind."""
         self._drop_edges_that_do_not_hold(index)
