@@ -30,9 +30,13 @@ PUBLIC = [
     "__version__",
     "accuracy",
     "adversarial_accuracy",
+    "adversarial_accuracy_bound",
     "attack_samples",
+    "choose_epsilons",
+    "epsilon_curve",
     "load_model",
     "relabel",
+    "robust_feature_report",
     "robust_radius",
     "solve",
 ]

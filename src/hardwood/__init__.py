@@ -8,6 +8,7 @@ from hardwood._version import __version__
 from hardwood.attack_model import AttackModel
 from hardwood.attack_rules import AttackRules
 from hardwood.attacks import attack_samples, robust_radius
+from hardwood.bounds import adversarial_accuracy_bound, choose_epsilons, epsilon_curve, robust_feature_report
 from hardwood.errors import HardwoodError, InvalidInputError, MissingEngineError, SolverError
 from hardwood.metrics import accuracy, adversarial_accuracy
 from hardwood.model_file import Model, load_model
@@ -42,9 +43,13 @@ __all__ = [
     "__version__",
     "accuracy",
     "adversarial_accuracy",
+    "adversarial_accuracy_bound",
     "attack_samples",
+    "choose_epsilons",
+    "epsilon_curve",
     "load_model",
     "relabel",
+    "robust_feature_report",
     "robust_radius",
     "solve",
 ]

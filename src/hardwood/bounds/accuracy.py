@@ -1,0 +1,252 @@
+"""How accurate any model can be under attack: the matching bound.
+
+Samples of different classes whose boxes share a point cannot both be right, whatever the model. So the errors of every
+model are at least the weight of a largest packing of disjoint conflicting pairs (Theorem 2 of Vos & Verwer, "Robust
+Optimal Classification Trees against Adversarial Examples", AAAI 2022), which by König's theorem is the weight of a
+smallest set of samples that touches every conflict.
+
+>>> result = adversarial_accuracy_bound([[0.0], [1.0], [5.0]], ["a", "b", "b"], attack=0.5)
+>>> round(result.bound, 4), result.matching.tolist(), result.check()
+(0.6667, [[0, 1]], True)
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardwood.bounds.conflict_index import IntArray, RankedBoxes
+from hardwood.bounds.conflicts import BYTES_PER_PAIR, Vertices, estimate_conflicts, first_conflict, merge_equal
+from hardwood.bounds.packing import MEMORY_LIMIT
+from hardwood.bounds.vertex_cover import ConflictGraph, Cover, IntegerWeights
+from hardwood.errors import SolverError
+from hardwood.problem import Problem
+
+FloatArray = NDArray[np.float64]
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False)
+class AccuracyBound:
+    """An upper bound on the adversarial accuracy of every model, with its proof.
+
+    Attributes
+    ----------
+    problem : Problem
+        The samples and their boxes.
+    errors : float
+        Weight of the samples that every model gets wrong under attack; never more than the truth.
+    matching : int array of shape (m, 2)
+        Pairs of samples that cannot both be right. With unit weights and two classes they are disjoint and their
+        number is `errors`.
+    matching_weight : float array of shape (m,)
+        How much of its two samples' weight each pair uses. No sample is used beyond its weight.
+    cover : int array
+        Samples to give up: without them no two samples conflict. Sorted.
+    exact : bool
+        Whether the cover weighs no more than `errors` (up to rounding of float weights): then a model that gets
+        everything else right exists, and `errors` is the truth. Always so for two classes that fit in memory.
+    complete : bool
+        False if the memory for conflicts ran out. Then `errors` is a lower estimate: the bound on the accuracy
+        holds, but a tighter one may exist.
+    """
+
+    problem: Problem
+    errors: float
+    matching: IntArray
+    matching_weight: FloatArray
+    cover: IntArray
+    exact: bool
+    complete: bool
+
+    @property
+    def total_weight(self) -> float:
+        """Weight of all samples."""
+        return float(self.problem.weight.sum())
+
+    @property
+    def bound(self) -> float:
+        """No model has a higher (weighted) adversarial accuracy on these samples."""
+        return (self.total_weight - self.errors) / self.total_weight
+
+    @property
+    def cover_weight(self) -> float:
+        """Weight of the samples to give up."""
+        return float(self.problem.weight[self.cover].sum())
+
+    @property
+    def majority_share(self) -> float:
+        """Accuracy of always predicting the heaviest class, which no attacker can lower."""
+        return float(self.problem.class_weight_sums.max()) / self.total_weight
+
+    def __float__(self) -> float:
+        return self.bound
+
+    def __str__(self) -> str:
+        claim = "exact" if self.exact else "an upper bound; the truth may be lower"
+        return (
+            f"No model has an adversarial accuracy above {self.bound:.4f} ({claim}): at least {self.errors:g} of "
+            f"{self.total_weight:g} are wrong. Predicting the majority class scores {self.majority_share:.4f}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "bound": self.bound,
+            "errors": self.errors,
+            "total_weight": self.total_weight,
+            "majority_share": self.majority_share,
+            "exact": self.exact,
+            "complete": self.complete,
+            "matching": self.matching.tolist(),
+            "matching_weight": self.matching_weight.tolist(),
+            "cover": self.cover.tolist(),
+            "cover_weight": self.cover_weight,
+        }
+
+    def check(self) -> bool:
+        """Recount the proof from the boxes alone.
+
+        Every pair is in conflict, no sample is used beyond its weight, the cover touches every conflict, and the
+        three weights stand in the right order: pairs <= errors <= cover.
+
+        Returns
+        -------
+        bool
+            True.
+
+        Raises
+        ------
+        SolverError
+            If one of these does not hold.
+        """
+        problem = self.problem
+        first, second = self.matching[:, 0], self.matching[:, 1]
+        meet = np.all(
+            (problem.lower_rank[first] <= problem.upper_rank[second])
+            & (problem.lower_rank[second] <= problem.upper_rank[first]),
+            axis=1,
+        )
+        wrong = np.flatnonzero(~meet | (problem.label[first] == problem.label[second]))
+        if len(wrong):
+            raise SolverError(f"samples {self.matching[wrong[0]].tolist()} are matched, but do not conflict")
+        used = np.bincount(
+            self.matching.ravel(), weights=np.repeat(self.matching_weight, 2), minlength=problem.n_samples
+        )
+        slack = 1e-9 * self.total_weight
+        if np.any(used > problem.weight + slack):
+            raise SolverError(f"sample {int(np.argmax(used - problem.weight))} is matched beyond its weight")
+        uncovered = problem.weight > 0
+        uncovered[self.cover] = False
+        missed = first_conflict(problem, np.flatnonzero(uncovered))
+        if missed is not None:
+            raise SolverError(f"samples {missed[0]} and {missed[1]} conflict, but neither is in the cover")
+        if not self.matching_weight.sum() - slack <= self.errors <= self.cover_weight + slack:
+            raise SolverError(
+                f"{self.errors:g} errors are claimed, but the pairs prove {self.matching_weight.sum():g} "
+                f"and the cover shows that {self.cover_weight:g} suffice"
+            )
+        if self.exact and self.cover_weight > self.errors + slack:
+            raise SolverError(f"{self.errors:g} errors are not the weight of the cover, {self.cover_weight:g}")
+        return True
+
+
+def adversarial_accuracy_bound(
+    X: Any,
+    y: Any,
+    attack: Any,
+    sample_weight: Any = None,
+    *,
+    feature_names: tuple[str, ...] | None = None,
+    memory_limit: int = MEMORY_LIMIT,
+) -> AccuracyBound:
+    """Bound the adversarial accuracy that any model can reach on these samples.
+
+    Parameters
+    ----------
+    X : array-like or frame of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+        Labels, any number of classes.
+    attack : anything `AttackModel.parse` takes
+    sample_weight : array-like of shape (n_samples,) or None
+        Whole numbers are computed with exactly. Others are rounded down to a multiple of about 2^-60 of their sum,
+        so that `errors` is never above the truth.
+    feature_names : tuple of str or None
+        Names of the columns, where X does not carry them itself.
+    memory_limit : int
+        Bytes that conflicts may take. Conflicts are looked up as they are needed and few are kept, so that this
+        is hardly ever reached; if it is, the result says so (`complete`).
+
+    Returns
+    -------
+    AccuracyBound
+        Exact for two classes. For more, finding the truth is NP-hard: `errors` comes from the half-integral
+        relaxation, raised by odd cycles and cliques where that is cheap, and `exact` tells whether it is the truth.
+    """
+    problem = Problem.from_data(X, y, attack, max_depth=0, sample_weight=sample_weight, feature_names=feature_names)
+    return bound_problem(problem, memory_limit=memory_limit)
+
+
+def bound_problem(problem: Problem, *, memory_limit: int = MEMORY_LIMIT) -> AccuracyBound:
+    """Bound the accuracy of every model on the samples of a problem; see `adversarial_accuracy_bound`."""
+    weights, vertices, graph, cover = _cover(problem, memory_limit)
+    pair, amount = _pairs_of_samples(graph, vertices, weights)
+    chosen = vertices.members_of(np.flatnonzero(cover.vertices))
+    return AccuracyBound(
+        problem=problem,
+        errors=cover.weight / weights.scale,
+        matching=pair,
+        matching_weight=amount,
+        cover=chosen,
+        exact=int(weights.value[chosen].sum()) == cover.weight,
+        complete=cover.complete,
+    )
+
+
+def matching_bound(problem: Problem) -> float:
+    """Lower bound on the weighted robust errors of every model (Theorem 2), for solvers."""
+    weights, _, _, cover = _cover(problem, MEMORY_LIMIT)
+    return cover.weight / weights.scale
+
+
+def _cover(problem: Problem, memory_limit: int) -> tuple[IntegerWeights, Vertices, ConflictGraph, Cover]:
+    weights = IntegerWeights.of(problem.weight)
+    sample = np.flatnonzero(problem.weight > 0)
+    vertices = merge_equal(np.hstack([problem.lower_rank, problem.upper_rank]), problem.label, sample)
+    graph = ConflictGraph(vertices, vertices.total(weights.value), memory_limit)
+    boxes = RankedBoxes(problem.lower_rank, problem.upper_rank).take(vertices.first_member)
+    _announce_size(graph, boxes, memory_limit)
+    return weights, vertices, graph, graph.cover(boxes)
+
+
+def _announce_size(graph: ConflictGraph, boxes: RankedBoxes, memory_limit: int) -> None:
+    """Say so, before the work begins, if all conflicts together would not fit in memory."""
+    if graph.n_rows * graph.n_columns * BYTES_PER_PAIR <= memory_limit:
+        return
+    estimate = estimate_conflicts(graph.index(boxes), graph.n_rows, graph.n_columns)
+    if estimate * BYTES_PER_PAIR > memory_limit:
+        _logger.warning(
+            "about %.2g conflicts (estimated from some samples) would take %.1f GB; the bound is computed without "
+            "listing them and stays exact unless the result says complete=False (then it errs on the safe side)",
+            estimate,
+            estimate * BYTES_PER_PAIR / 1e9,
+        )
+
+
+def _pairs_of_samples(graph: ConflictGraph, vertices: Vertices, weights: IntegerWeights) -> tuple[IntArray, FloatArray]:
+    """Hand the packing of vertices down to their samples, whose weights are used up one after the other."""
+    from hardwood.kernels.flow import hand_down
+
+    vertex_pair, vertex_amount = graph.packing()
+    capacity = len(vertex_amount) + 2 * len(vertices.member)
+    pair, amount = np.empty((capacity, 2), np.int64), np.empty(capacity, np.int64)
+    left = 2 * weights.value
+    size = hand_down(vertex_pair, vertex_amount, vertices.start, vertices.member, left, pair, amount)
+    pair = np.sort(pair[:size], axis=1)
+    order = np.lexsort((pair[:, 1], pair[:, 0]))
+    return pair[order], amount[:size][order] / (2 * weights.scale)

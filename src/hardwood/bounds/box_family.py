@@ -1,0 +1,139 @@
+"""The same samples under many attacks: boxes ranked anew for each, everything else done once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardwood.attack_model import AttackModel
+from hardwood.bounds.conflict_index import BoolArray, IntArray, RankedBoxes
+from hardwood.bounds.conflicts import merge_equal
+from hardwood.bounds.vertex_cover import IntegerWeights
+from hardwood.problem import Problem, boxes
+from hardwood.thresholds import TOLERANCE, RankArray, cluster
+
+FloatArray = NDArray[np.float64]
+
+
+class BoxFamily:
+    """Samples whose boxes are wanted for one attack after another.
+
+    Samples are merged if their features and class are equal, so that they share a box under every attack. Boxes and
+    ranks come from the same functions as those of a `Problem`, called on the distinct values of a feature only.
+
+    Parameters
+    ----------
+    X, y, sample_weight, feature_names
+        As in `Problem.from_data`.
+    """
+
+    def __init__(self, X: Any, y: Any, sample_weight: Any = None, feature_names: tuple[str, ...] | None = None) -> None:
+        self.problem = Problem.from_data(
+            X, y, 0.0, max_depth=0, sample_weight=sample_weight, feature_names=feature_names
+        )
+        problem = self.problem
+        self.weights = IntegerWeights.of(problem.weight)
+        values = [np.unique(problem.values[:, j], return_inverse=True) for j in range(problem.n_features)]
+        code = np.column_stack([position for _, position in values]).astype(np.int32)
+        self.vertices = merge_equal(code, problem.label, np.flatnonzero(problem.weight > 0))
+        self._value = [value for value, _ in values]
+        self._code = code[self.vertices.first_member]
+        self._lines: dict[bytes, _Lines] = {}
+
+    @property
+    def vertex_weight(self) -> IntArray:
+        """Integer weight of each vertex."""
+        return self.vertices.total(self.weights.value)
+
+    def reach(self, attack: AttackModel) -> tuple[FloatArray, FloatArray]:
+        """Radii (down, up), one row per class."""
+        problem = self.problem
+        fitted = attack.fit(problem.values, problem.feature_names)
+        return fitted.reach(problem.n_features, problem.feature_names, problem.classes)
+
+    def boxes_grow(self, model: AttackModel, radii: FloatArray) -> bool:
+        """Whether the conflicts under ``model.scaled(radius)`` are sure to stay as the sorted radii grow.
+
+        They do but for the snapping of endpoints: a chain of endpoints, each within the noise of the next, may tie
+        two boxes together at one radius and be broken at another. A chain of the u values of a feature is at most
+        2 u times the noise wide, so steps in which boxes approach by more than that leave no doubt.
+        """
+        if len(radii) < 2:
+            return True
+        step = float(np.diff(radii).min())
+        down, up = self.reach(model)
+        largest_down, largest_up = self.reach(model.scaled(float(radii[-1])))
+        for j, value in enumerate(self._value):
+            if not down[:, j].any() and not up[:, j].any():
+                continue
+            reach = np.concatenate([largest_down[:, j], largest_up[:, j]])
+            spread = value[-1] - value[0] + 2 * reach[np.isfinite(reach)].max(initial=0.0)
+            noise = TOLERANCE * spread + 1e-15 * (np.abs(value).max() + spread)
+            approach = down[:, None, j] + up[None, :, j]
+            if np.any(step * approach <= 4 * len(value) * len(down) * noise):
+                return False
+        return True
+
+    def rank(self, attack: AttackModel) -> RankedBoxes:
+        """Boxes of the vertices under an attack."""
+        down, up = self.reach(attack)
+        lines = self._lines_for(down, up)
+        lower, upper = np.empty(lines.start[-1], np.int32), np.empty(lines.start[-1], np.int32)
+        for j in range(self.problem.n_features):
+            part = slice(lines.start[j], lines.start[j + 1])
+            lower[part], upper[part] = _rank_lines(lines.value[part], down[:, j], up[:, j], lines.group[part])
+        return RankedBoxes(lower[lines.line], upper[lines.line])
+
+    def rank_feature(self, feature: int, down: FloatArray, up: FloatArray) -> tuple[RankArray, RankArray]:
+        """Ranks (lower, upper) of the vertices on one feature, given one radius per class."""
+        lines = self._lines_for(down[:, None], up[:, None], feature)
+        lower, upper = _rank_lines(lines.value, down, up, lines.group)
+        return lower[lines.line[:, 0]], upper[lines.line[:, 0]]
+
+    def _lines_for(self, down: FloatArray, up: FloatArray, feature: int | None = None) -> _Lines:
+        """Return the distinct boxes per feature: one per value, or per value and class where the attack needs it."""
+        alike = (down == down[0]).all(axis=0) & (up == up[0]).all(axis=0)
+        key = alike.tobytes() + bytes(str(feature), "ascii")
+        if key not in self._lines:
+            features = range(self.problem.n_features) if feature is None else [feature]
+            self._lines[key] = self._distinct_lines(features, alike, len(down))
+        return self._lines[key]
+
+    def _distinct_lines(self, features: Sequence[int], alike: BoolArray, n_classes: int) -> _Lines:
+        value, group, line, start = [], [], [], [0]
+        for j, same in zip(features, alike, strict=True):
+            if same:
+                value.append(self._value[j])
+                group.append(np.zeros(len(self._value[j]), np.int64))
+                line.append(start[-1] + self._code[:, j].astype(np.intp))
+            else:
+                code = self._code[:, j].astype(np.int64) * n_classes + self.vertices.label
+                present, position = np.unique(code, return_inverse=True)
+                value.append(self._value[j][present // n_classes])
+                group.append(present % n_classes)
+                line.append(start[-1] + position)
+            start.append(start[-1] + len(value[-1]))
+        return _Lines(np.concatenate(value), np.concatenate(group), np.column_stack(line), start)
+
+
+@dataclass(frozen=True, eq=False)
+class _Lines:
+    """Distinct (value, class) of each feature; ``start[j]:start[j + 1]`` are those of feature j.
+
+    ``line[v, j]`` is where vertex v is found. Class 0 stands for all where all are attacked alike.
+    """
+
+    value: FloatArray
+    group: IntArray
+    line: NDArray[np.intp]
+    start: list[int]
+
+
+def _rank_lines(value: FloatArray, down: FloatArray, up: FloatArray, group: IntArray) -> tuple[RankArray, RankArray]:
+    lower, upper = boxes(value, down, up, group)
+    rank = cluster(np.concatenate([lower, upper])).rank
+    return rank[: len(value)], rank[len(value) :]

@@ -1,0 +1,184 @@
+"""Which samples exclude each other: boxes of different classes that share a point.
+
+Two samples of different classes conflict iff their boxes meet on every feature; then no model whatever can get both
+right against the attacker. The comparison is one of endpoint ranks (`hardwood.thresholds`), so that boxes which touch
+up to rounding conflict, and it is made in one place, `hardwood.kernels.conflicts.meets`.
+
+Pairs are never kept as an n × n matrix. Equal samples are merged, vertices are put into an order in which neighbours
+stand together, and an index of bitsets answers "whom does this box meet?" for many boxes at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hardwood.bounds.conflict_index import ConflictIndex, Int32Array, IntArray, RankedBoxes
+from hardwood.bounds.packing import MEMORY_LIMIT
+from hardwood.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from hardwood.problem import Problem
+
+BYTES_PER_PAIR = 16
+"""Memory that one conflict takes in a list of pairs."""
+
+
+@dataclass(frozen=True, eq=False)
+class Vertices:
+    """Samples of equal class and box, merged, class by class, in an order that depends on values and not on rows.
+
+    Attributes
+    ----------
+    member : int array
+        The samples, vertex by vertex.
+    start : int array of shape (n_vertices + 1,)
+        ``member[start[v]:start[v + 1]]`` are the samples of vertex v.
+    label : int array of shape (n_vertices,)
+    """
+
+    member: IntArray
+    start: IntArray
+    label: IntArray
+
+    @property
+    def size(self) -> int:
+        """Number of vertices."""
+        return len(self.label)
+
+    @property
+    def first_member(self) -> IntArray:
+        """One sample of each vertex."""
+        return self.member[self.start[:-1]]
+
+    def total(self, values: IntArray) -> IntArray:
+        """Sum of the values of each vertex's samples."""
+        return np.add.reduceat(values[self.member], self.start[:-1]) if self.size else np.empty(0, np.int64)
+
+    def members_of(self, vertices: IntArray) -> IntArray:
+        """All samples of these vertices, sorted."""
+        chosen = np.zeros(self.size, np.bool_)
+        chosen[vertices] = True
+        return np.sort(self.member[np.repeat(chosen, np.diff(self.start))])
+
+
+def merge_equal(key: Int32Array, label: IntArray, sample: IntArray) -> Vertices:
+    """Merge the samples whose class and row of `key` are equal.
+
+    Parameters
+    ----------
+    key : int array of shape (n_samples, k)
+        Whatever makes two boxes the same box, e.g. the ranks of their ends.
+    label : int array of shape (n_samples,)
+    sample : int array
+        The samples to take part.
+
+    Notes
+    -----
+    Samples are sorted by a hash of their values, so that the order of the rows leaves no trace; values that collide
+    are compared, and at worst stay unmerged.
+    """
+    chosen_key, chosen_label = key[sample], label[sample]
+    multiplier = np.random.default_rng(0).integers(1, 2**63, size=key.shape[1] + 1, dtype=np.uint64) | np.uint64(1)
+    code = (chosen_label.astype(np.uint64) + np.uint64(1)) * multiplier[-1]
+    for j in range(key.shape[1]):
+        column = (chosen_key[:, j].astype(np.int64) + 2).astype(np.uint64) * multiplier[j]
+        code = (code ^ (column >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15) + column
+    order = np.argsort(code, kind="stable")
+    sorted_key, sorted_label = chosen_key[order], chosen_label[order]
+    fresh = np.ones(len(order), np.bool_)
+    fresh[1:] = (sorted_label[1:] != sorted_label[:-1]) | np.any(sorted_key[1:] != sorted_key[:-1], axis=1)
+    start = np.flatnonzero(fresh)
+    merged = Vertices(sample[order], np.append(start, len(order)), sorted_label[start])
+    by_class = [np.flatnonzero(merged.label == c) for c in np.unique(merged.label)]
+    vertex_key = sorted_key[start]
+    return _reorder(merged, np.concatenate([of[_neighbourly_order(vertex_key[of])] for of in by_class]))
+
+
+def _reorder(vertices: Vertices, order: IntArray) -> Vertices:
+    """Return the same vertices in another order."""
+    length = np.diff(vertices.start)[order]
+    start = np.concatenate([[0], np.cumsum(length)])
+    source = np.repeat(vertices.start[order] - start[:-1], length) + np.arange(start[-1])
+    return Vertices(vertices.member[source], start, vertices.label[order])
+
+
+def _neighbourly_order(key: Int32Array) -> IntArray:
+    """Order of the leaves of a k-d tree: medians of the widest column down to blocks of bitset length."""
+    from hardwood.kernels.conflicts import BLOCK
+
+    order = np.arange(len(key))
+    pending = [(0, len(key))]
+    while pending:
+        begin, end = pending.pop()
+        if end - begin <= BLOCK:
+            continue
+        part = key[order[begin:end]]
+        widest = int(np.argmax(part.max(axis=0).astype(np.int64) - part.min(axis=0)))
+        middle = (end - begin) // 2
+        by_column = np.argsort(part[:, widest], kind="stable")
+        order[begin:end] = order[begin:end][by_column]
+        pending += [(begin, begin + middle), (begin + middle, end)]
+    return order
+
+
+def conflict_pairs(problem: Problem, memory_limit: int = MEMORY_LIMIT) -> IntArray:
+    """List all pairs of samples that cannot both be right.
+
+    Parameters
+    ----------
+    problem : Problem
+    memory_limit : int
+        Bytes that the list may take; if it would take more, that is said before any of it is made.
+
+    Returns
+    -------
+    ndarray of shape (n_conflicts, 2)
+        Row numbers ``i < k``, sorted. Samples of weight zero take part.
+    """
+    boxes = RankedBoxes(problem.lower_rank, problem.upper_rank)
+    sides = []
+    n_conflicts = 0
+    for c in range(problem.n_classes - 1):
+        mine, others = np.flatnonzero(problem.label == c), np.flatnonzero(problem.label > c)
+        index = ConflictIndex(boxes.take(mine), boxes.take(others), problem.label[mine], problem.label[others])
+        rows, allowed = np.arange(len(mine), dtype=np.int32), np.ones(len(others), np.bool_)
+        n_conflicts += int(index.count(rows, allowed).sum())
+        if n_conflicts * BYTES_PER_PAIR > memory_limit:
+            raise InvalidInputError(
+                f"there are at least {n_conflicts:,} conflicts, whose list takes more than memory_limit="
+                f"{memory_limit:,} bytes; adversarial_accuracy_bound does without the list"
+            )
+        sides.append((mine, others, index, rows, allowed))
+    pairs = [np.empty((0, 2), np.int64)]
+    for mine, others, index, rows, allowed in sides:
+        row, column = index.find(rows, allowed)
+        pairs.append(np.sort(np.column_stack([mine[row], others[column]]), axis=1))
+    found = np.concatenate(pairs)
+    place = np.sort(found[:, 0] * problem.n_samples + found[:, 1])
+    return np.column_stack(np.divmod(place, problem.n_samples))
+
+
+def first_conflict(problem: Problem, sample: IntArray) -> tuple[int, int] | None:
+    """Return a conflict among these samples, or None, found by a plain sweep along one feature.
+
+    It shares nothing with `ConflictIndex` but the definition, so that one can check the other.
+    """
+    from hardwood.kernels.conflicts import sweep_for_conflict
+
+    if len(sample) == 0:
+        return None
+    lower, upper = problem.lower_rank[sample], problem.upper_rank[sample]
+    width = (upper - lower).mean(axis=0) / (upper.max(axis=0) - lower.min(axis=0) + 1.0)
+    narrow = int(np.argmin(width))
+    order = np.argsort(lower[:, narrow], kind="stable")
+    i, k = sweep_for_conflict(lower[order], upper[order], problem.label[sample[order]], narrow)
+    return None if i < 0 else (int(sample[order[i]]), int(sample[order[k]]))
+
+
+def estimate_conflicts(index: ConflictIndex, n_rows: int, n_columns: int) -> float:
+    """Estimate the number of conflicts from those of 256 rows, evenly spread."""
+    rows = np.unique(np.linspace(0, n_rows - 1, 256).astype(np.int32))
+    return float(index.count(rows, np.ones(n_columns, np.bool_)).mean()) * n_rows

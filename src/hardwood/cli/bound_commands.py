@@ -1,0 +1,273 @@
+"""``hardwood bound`` and ``hardwood epsilons``: what any model can reach, before one is trained."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from hardwood.bounds import (
+    AccuracyBound,
+    EpsilonCurve,
+    FeatureReport,
+    adversarial_accuracy_bound,
+    epsilon_curve,
+    robust_feature_report,
+)
+from hardwood.cli.app import app
+from hardwood.cli.inputs import (
+    AttackedClassOption,
+    AttackOption,
+    DataArgument,
+    DropOption,
+    JsonOption,
+    TargetOption,
+    attack_for,
+    feature_columns,
+    read_csv,
+)
+from hardwood.cli.output import percent, print_json, print_table
+from hardwood.csv_table import CsvTable
+from hardwood.errors import InvalidInputError
+from hardwood.files import write_whole
+
+WeightOption = Annotated[str | None, typer.Option(help="Column with sample weights.")]
+
+
+@contextmanager
+def _progress_bar(shown: bool, what: str) -> Iterator[Callable[[int, int], None] | None]:
+    """Show how much is done on standard error, if that is a terminal."""
+    if not shown or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+class _Samples:
+    """The columns of a table that a bound needs."""
+
+    def __init__(self, path: Path, target: str, drop: list[str] | None, weight: str | None) -> None:
+        self.table: CsvTable = read_csv(path)
+        others = () if weight is None else (weight,)
+        self.features = tuple(feature_columns(self.table, target=target, drop=drop, others=others))
+        self.y = self.table.labels(target)
+        self.X = self.table.numbers(self.features)
+        self.weight = None if weight is None else self.table.numbers([weight])[:, 0]
+
+    def attack(self, text: str, attacked_class: list[str] | None) -> Any:
+        """Return the attack in terms of these columns and classes."""
+        return attack_for(text, attacked_class, np.unique(self.y)).fit(self.X, self.features)
+
+
+@app.command()
+def bound(
+    data: DataArgument,
+    target: TargetOption,
+    attack: AttackOption = "0",
+    attacked_class: AttackedClassOption = None,
+    drop: DropOption = None,
+    weight: WeightOption = None,
+    features: Annotated[bool, typer.Option("--features", help="Also without each feature, or its attack.")] = False,
+    show: Annotated[int, typer.Option(help="How many of the samples that exclude each other to list.")] = 5,
+    json: JsonOption = False,
+) -> None:
+    """Bound the accuracy under attack that any model can reach on a CSV file."""
+    samples = _Samples(data, target, drop, weight)
+    model = samples.attack(attack, attacked_class)
+    result = adversarial_accuracy_bound(samples.X, samples.y, model, samples.weight, feature_names=samples.features)
+    result.check()
+    report = None
+    if features:
+        with _progress_bar(not json, "features") as progress:
+            report = robust_feature_report(
+                samples.X,
+                samples.y,
+                model,
+                samples.weight,
+                feature_names=samples.features,
+                progress=progress,
+            )
+    if json:
+        print_json(_bound_data(result, samples, model, report))
+        return
+    typer.echo(f"{len(samples.y)} samples of {data.name}, attack: {model.describe(samples.features)}")
+    print_table("What any model can reach", ("", ""), _bound_rows(result))
+    if show > 0 and len(result.matching):
+        lines = samples.table.lines
+        print_table(
+            f"{min(show, len(result.matching))} of {len(result.matching)} pairs",
+            ("line", "class", "line", "class"),
+            [(lines[i], samples.y[i], lines[k], samples.y[k]) for i, k in result.matching[:show].tolist()],
+            left=4,
+        )
+        typer.echo("No model gets both samples of a pair right.")
+    if report is not None:
+        _print_features(report)
+
+
+def _bound_data(result: AccuracyBound, samples: _Samples, model: Any, report: FeatureReport | None) -> dict[str, Any]:
+    lines = np.array(samples.table.lines)
+    found = result.to_dict()
+    found["matching_lines"] = lines[result.matching].tolist()
+    found["cover_lines"] = lines[result.cover].tolist()
+    found["samples"] = len(samples.y)
+    found["attack"] = model.describe(samples.features)
+    if report is not None:
+        found["features"] = report.to_dict()["features"]
+    return found
+
+
+def _bound_rows(result: AccuracyBound) -> list[tuple[str, str]]:
+    if result.exact:
+        proof = "exact"
+    elif result.complete:
+        proof = f"valid; {result.cover_weight:g} errors suffice"
+    else:
+        proof = "valid, not all conflicts seen"
+    return [
+        ("accuracy under attack, at most", percent(result.bound)),
+        ("errors that no model avoids", f"{result.errors:g} of {result.total_weight:g}"),
+        ("always predicting the majority class", percent(result.majority_share)),
+        ("bound", proof),
+    ]
+
+
+def _print_features(report: FeatureReport) -> None:
+    print_table(
+        "Bound, feature by feature",
+        ("feature", "if untouchable", "if dropped"),
+        [
+            (report.features[j], percent(report.bound_if_untouchable[j]), percent(report.bound_if_dropped[j]))
+            for j in report.ranking()
+        ],
+    )
+
+
+@app.command()
+def epsilons(
+    data: Annotated[list[Path], typer.Argument(help="CSV files with a header row.", show_default=False)],
+    target: TargetOption,
+    attack: Annotated[
+        str, typer.Option("--attack", "-a", help="The attack at radius 1; 100% makes radii shares of the range.")
+    ] = "100%",
+    attacked_class: AttackedClassOption = None,
+    drop: DropOption = None,
+    weight: WeightOption = None,
+    largest: Annotated[float, typer.Option("--max", help="Largest radius.")] = 0.5,
+    step: Annotated[float, typer.Option(help="Distance between radii.")] = 0.01,
+    shares: Annotated[
+        str, typer.Option(help="Shares of the bound's range at which radii are chosen.")
+    ] = "0.75,0.5,0.25",
+    plot: Annotated[Path | None, typer.Option(help="Draw the curves into this file (.png, .pdf, .svg).")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Bound the accuracy of any model over many radii, and choose radii that make an experiment meaningful."""
+    radii = _radii(largest, step)
+    wanted = _shares(shares)
+    if plot is not None:
+        _check_plot_file(plot)
+    names = _names(data)
+    curves: dict[str, EpsilonCurve] = {}
+    for path, name in zip(data, names, strict=True):
+        samples = _Samples(path, target, drop, weight)
+        with _progress_bar(not json, name) as progress:
+            curves[name] = epsilon_curve(
+                samples.X,
+                samples.y,
+                radii,
+                attack=samples.attack(attack, attacked_class),
+                sample_weight=samples.weight,
+                feature_names=samples.features,
+                progress=progress,
+            )
+    if plot is not None:
+        _draw(curves, plot)
+    if json:
+        found = [{"data": name, **curve.to_dict(), "chosen": _chosen(curve, wanted)} for name, curve in curves.items()]
+        print_json(found[0] if len(found) == 1 else found)
+        return
+    for name, curve in curves.items():
+        _print_curve(name, curve, wanted)
+    if plot is not None:
+        typer.echo(f"Curves drawn into {plot}.")
+
+
+def _radii(largest: float, step: float) -> list[float]:
+    if not 0 < step < np.inf or not 0 <= largest < np.inf:
+        raise InvalidInputError(f"--max {largest:g} --step {step:g}: the radii must be finite and the step above 0")
+    count = int(np.floor(largest / step + 1e-9)) + 1
+    if count > 100_000:
+        raise InvalidInputError(f"--max {largest:g} --step {step:g} asks for {count} radii; at most 100000 are taken")
+    # Rounded to what was typed: 0.07, not 0.07 plus the rounding of seven hundredths.
+    return [float(f"{k * step:.12g}") for k in range(count)]
+
+
+def _shares(text: str) -> list[float]:
+    try:
+        found = [float(part) for part in text.split(",")]
+    except ValueError:
+        found = []
+    if not found or not all(0 <= share <= 1 for share in found):
+        raise InvalidInputError(f"--shares {text!r}; write numbers between 0 and 1 with commas between, e.g. 0.75,0.5")
+    return found
+
+
+def _names(paths: list[Path]) -> list[str]:
+    """Name files by their stems, or by their whole paths where stems repeat."""
+    stems = [path.stem for path in paths]
+    names = stems if len(set(stems)) == len(stems) else [str(path) for path in paths]
+    if len(set(names)) != len(names):
+        raise InvalidInputError(f"{next(n for n in names if names.count(n) > 1)} is given twice")
+    return names
+
+
+def _check_plot_file(path: Path) -> None:
+    if path.suffix not in (".png", ".pdf", ".svg"):
+        raise InvalidInputError(f"cannot draw into {path}: the name must end in .png, .pdf or .svg")
+    if not path.parent.is_dir():
+        raise InvalidInputError(f"cannot write {path}: there is no folder {path.parent}")
+
+
+def _draw(curves: dict[str, EpsilonCurve], path: Path) -> None:
+    from hardwood.plotting import plot_epsilon_curve
+
+    ax = plot_epsilon_curve(curves if len(curves) > 1 else next(iter(curves.values())))
+    picture = io.BytesIO()
+    figure: Any = ax.figure
+    figure.savefig(picture, format=path.suffix[1:], dpi=150)
+    write_whole(path, picture.getvalue())
+
+
+def _chosen(curve: EpsilonCurve, shares: list[float]) -> list[dict[str, float | None]]:
+    """Return the radius for each share, or None where no radius is large enough."""
+    return [
+        {"share": share, "epsilon": float(curve.choose([share])[0]) if curve.reaches(share) else None}
+        for share in shares
+    ]
+
+
+def _print_curve(name: str, curve: EpsilonCurve, shares: list[float]) -> None:
+    # Radii that change nothing are left out of the table.
+    kept = [k for k in range(len(curve.errors)) if k == 0 or curve.errors[k] != curve.errors[k - 1]]
+    typer.echo(f"{name}: accuracy under attack that no model exceeds")
+    print_table(
+        "",
+        ("radius from", "bound", "errors"),
+        [(f"{curve.epsilons[k]:g}", percent(curve.bound[k]), f"{curve.errors[k]:g}") for k in kept],
+    )
+    typer.echo(f"Always predicting the majority class: {percent(curve.floor)}.")
+    for row in _chosen(curve, shares):
+        radius = "none is large enough" if row["epsilon"] is None else f"{row['epsilon']:g}"
+        typer.echo(f"Radius at {100 * (row['share'] or 0):g} % of the range: {radius}")
+    typer.echo("")
