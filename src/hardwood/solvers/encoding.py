@@ -129,6 +129,11 @@ class Encoding:
         """Whether every objective is a whole number."""
         return bool(np.all(self.weight == np.floor(self.weight)))
 
+    @property
+    def unit(self) -> float:
+        """Every objective is a multiple of this: the greatest common divisor of whole weights, 0 if there is none."""
+        return float(np.gcd.reduce(self.weight.astype(np.int64))) if self.has_integer_weights else 0.0
+
     def path(self, leaf: int) -> list[tuple[int, int]]:
         """Nodes above a leaf, root first, each with the side (0 left, 1 right) on which the leaf lies."""
         steps: list[tuple[int, int]] = []

@@ -97,8 +97,8 @@ def _snapped(bound: float, encoding: Encoding, run: Run) -> float:
     Engines work to a tolerance. Objectives that are whole numbers absorb it; other weights leave the bound at the
     incumbent where the two are equal as far as the engine can tell.
     """
-    if encoding.has_integer_weights:
-        return math.ceil(bound - 1e-3) if math.isfinite(bound) else bound
+    if encoding.unit > 0:
+        return encoding.unit * math.ceil((bound - 1e-3) / encoding.unit)
     slack = 1e-6 * float(encoding.weight.sum())
     return run.best_objective if abs(bound - run.best_objective) <= slack else bound - slack
 

@@ -162,7 +162,7 @@ def lsu(job: Job, send: Send) -> None:
                 }
             )
         )
-        while solver.solve_limited(expect_interrupt=True):
+        while limit() > 0 and solver.solve_limited(expect_interrupt=True):
             choice = layout.choice(np.array(solver.get_model()[: layout.n_variables]) > 0)
             # The e of a solution may be loose: what its tree really costs is the next limit.
             best = encoding.objective(choice)

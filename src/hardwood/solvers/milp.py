@@ -211,12 +211,11 @@ def _optimise(job: Job, send: Send, *, continuous: bool) -> None:
             }
         )
     )
-    whole = encoding.has_integer_weights
     slack = 1e-6 * float(encoding.weight.sum())
     reported = -math.inf
 
     def on_solution(x: FloatArray, objective: float) -> None:
-        claim = math.ceil(objective - 1e-3) if whole else objective + slack
+        claim = math.ceil(objective - 1e-3) if encoding.unit > 0 else objective + slack
         send(Found(formulation.choice(x), claim))
 
     def on_bound(bound: float) -> None:
@@ -230,8 +229,7 @@ def _optimise(job: Job, send: Send, *, continuous: bool) -> None:
         model,
         job,
         start=None if job.start is None else formulation.point(job.start),
-        # Whole objectives differ by at least their greatest common divisor.
-        gap=0.99 * float(np.gcd.reduce(encoding.weight.astype(np.int64))) if whole else 0.0,
+        gap=0.99 * encoding.unit,
         # A box that stays on one side does so by 1/2 of M: no tolerance may eat that.
         tolerance=min(1e-6, 0.1 / (encoding.n_values + 1)),
         on_solution=on_solution,
