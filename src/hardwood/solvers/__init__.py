@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from hardwood.solvers import greedy as _greedy
-from hardwood.solvers import search as _search
-from hardwood.solvers import treant as _treant
+# Importing a solver's module registers it; none of them loads its library before it runs.
+from hardwood.solvers import cpsat, greedy, maxsat, milp, search, treant  # noqa: F401
 from hardwood.solvers.base import get_solver, registered_solvers, solve
 
 __all__ = ["get_solver", "registered_solvers", "solve"]
-
-# Importing a solver's module registers it; none of them loads its library before it runs.
-_modules = (_search, _greedy, _treant)

@@ -38,6 +38,7 @@ class Engine:
     name: str
     module: str
     extra: str | None = None
+    package: str | None = None
 
     @property
     def is_installed(self) -> bool:
@@ -47,7 +48,7 @@ class Engine:
     def require(self) -> None:
         """Raise an error that says how to install the library if it is missing."""
         if not self.is_installed:
-            what = f"hardwood[{self.extra}]" if self.extra else self.module
+            what = f"hardwood[{self.extra}]" if self.extra else self.package or self.module
             raise MissingEngineError(f"engine {self.name!r} is not installed; install it with: pip install '{what}'")
 
 

@@ -1,0 +1,127 @@
+"""All solvers that prove agree with known answers, with the brute-force oracle and with each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hardwood import Problem, Status, solve
+from hardwood.reachability import objective
+from hardwood.solvers import engine, registered_solvers
+from oracle import TinyProblem, optimal_objective
+from persistent_child import Workers
+from solver_cases import CASES, Case
+from strategies import problem_of
+
+PROVING = sorted(name for name, cls in registered_solvers().items() if cls.proves)
+ON_ENGINES = sorted(n for n, cls in registered_solvers().items() if issubclass(cls, engine.EngineSolver))
+VARIANTS = [(name, {}) for name in PROVING] + [(name, {"strengthen": False}) for name in ON_ENGINES]
+EXTRA_ENGINES = [(name, {"engine": extra}) for name in ("milp", "binary-milp") for extra in ("gurobi", "scip")]
+
+
+def _id(variant: tuple[str, dict[str, Any]]) -> str:
+    return " ".join([variant[0], *(f"{key}={value}" for key, value in variant[1].items())])
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[Workers]:
+    started = Workers()
+    yield started
+    started.close()
+
+
+@pytest.fixture(autouse=True)
+def engines_stay_alive(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "run_child", workers.run_child)
+
+
+def random_tiny(seed: int) -> tuple[TinyProblem, int]:
+    """A tiny problem on a coarse grid, with ties, duplicates, touching and unbounded boxes, and a depth."""
+    from fractions import Fraction
+    from math import inf
+
+    rng = np.random.default_rng(seed)
+    n, p = int(rng.integers(2, 9)), int(rng.integers(1, 4))
+    k = int(rng.integers(2, min(4, n) + 1))
+    y = rng.permutation(np.concatenate([np.arange(k), rng.integers(0, k, n - k)])).tolist()
+    X = rng.integers(0, int(rng.choice([3, 6, 12])) + 1, (n, p))
+    radii = [Fraction(r, 20) for r in (0, 0, 1, 2, 2, 3, 4, 6)] + [inf]
+
+    def draw(rows: int) -> list[tuple[Any, ...]]:
+        return [tuple(radii[i] for i in rng.integers(0, len(radii), p)) for _ in range(rows)]
+
+    kind = rng.integers(0, 3)
+    if kind == 0:
+        down = up = [(radii[rng.integers(0, 8)],) * p] * k
+    else:
+        down, up = (draw(1) * k, draw(1) * k) if kind == 1 else (draw(k), draw(k))
+    weight = rng.integers(0, 5, n).tolist() if rng.random() < 0.5 else [1] * n
+    weight[0] = max(weight[0], 1)
+    exact = tuple(tuple(Fraction(int(value), 10) for value in row) for row in X)
+    return TinyProblem(exact, tuple(y), tuple(weight), tuple(down), tuple(up)), int(rng.integers(1, 3))
+
+
+def assert_proves(problem: Problem, optimum: int, variant: tuple[str, dict[str, Any]], **others: Any) -> None:
+    result = solve(problem, variant[0], options=variant[1], **others)
+    assert (result.objective, result.bound, result.status) == (optimum, optimum, Status.OPTIMAL)
+    assert objective(result.tree, problem) == optimum
+
+
+def test_the_cases_are_what_the_oracle_says() -> None:
+    assert len({case.name for case in CASES}) == len(CASES) >= 15
+    assert {case.name: optimal_objective(case.tiny, case.depth) for case in CASES} == {
+        case.name: case.optimum for case in CASES
+    }
+
+
+@pytest.mark.parametrize("variant", VARIANTS + EXTRA_ENGINES, ids=_id)
+def test_every_solver_proves_every_case(variant: tuple[str, dict[str, Any]]) -> None:
+    for case in CASES:
+        try:
+            assert_proves(case.problem(), case.optimum, variant)
+        except AssertionError as error:
+            raise AssertionError(case.name) from error
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=_id)
+def test_every_solver_agrees_with_brute_force(variant: tuple[str, dict[str, Any]]) -> None:
+    # 200 problems, dealt out over the variants; the slow test gives all of them to each.
+    share = range(VARIANTS.index(variant), 200, len(VARIANTS))
+    for seed in share:
+        _check_seed(seed, variant)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", VARIANTS + EXTRA_ENGINES, ids=_id)
+def test_every_solver_agrees_with_brute_force_on_all(variant: tuple[str, dict[str, Any]]) -> None:
+    for seed in range(200):
+        _check_seed(seed, variant)
+
+
+def _check_seed(seed: int, variant: tuple[str, dict[str, Any]]) -> None:
+    tiny, depth = random_tiny(seed)
+    start = "greedy" if seed % 3 == 0 else None
+    try:
+        assert_proves(problem_of(tiny, depth), optimal_objective(tiny, depth), variant, start=start)
+    except Exception as error:
+        raise AssertionError(f"seed {seed}, depth {depth}, start {start}: {tiny}") from error
+
+
+@pytest.mark.parametrize("name", [n for n in PROVING if registered_solvers()[n].supports_float_weights])
+def test_float_weights_agree_with_brute_force(name: str) -> None:
+    for seed in range(1000, 1010):
+        tiny, depth = random_tiny(seed)
+        problem = problem_of(tiny, depth)
+        # A third of a whole number: the optimum is a third of the whole problem's, but nothing is whole.
+        result = solve(problem.replace(weight=problem.weight / 3), name)
+        assert result.status is Status.OPTIMAL, seed
+        assert result.objective == pytest.approx(optimal_objective(tiny, depth) / 3), seed
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_greedy_start_changes_no_answer(case: Case) -> None:
+    assert_proves(case.problem(), case.optimum, ("maxsat-lsu", {}), start="greedy")
+    assert_proves(case.problem(), case.optimum, ("binary-milp", {}), start="greedy")
