@@ -41,7 +41,7 @@ def _options(
 def main() -> None:
     """Entry point of the ``hardwood`` command."""
     # Importing a module of commands registers them.
-    from hardwood.cli import info_commands, model_commands  # noqa: F401
+    from hardwood.cli import compare_command, info_commands, model_commands  # noqa: F401
 
     try:
         app()
