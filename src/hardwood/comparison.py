@@ -288,7 +288,8 @@ def compare(
     labels = as_labels(y, len(matrix))
     parts = _split(matrix, labels, test_size, random_state)
     train_X, train_y = parts[0]
-    model = AttackModel.parse(attack).fit(train_X, names)
+    given = AttackModel.parse(attack)
+    model = given.fit(train_X, names)
     problem = Problem.from_data(train_X, train_y, model, max_depth, feature_names=names)
     chosen, left_out = _choose(learners, problem.n_classes)
     task = Task(problem, time_limit, n_jobs, random_state)
@@ -319,7 +320,7 @@ def compare(
         )
     n_test = len(parts[1][1]) if len(parts) > 1 else 0
     return Comparison(
-        tuple(rows), left_out, bound, bound_by, len(train_y), n_test, problem.max_depth, model.describe(names)
+        tuple(rows), left_out, bound, bound_by, len(train_y), n_test, problem.max_depth, given.describe(names)
     )
 
 
