@@ -11,11 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from hardwood import HardwoodError, load_model
-from hardwood.cli import info_commands, model_commands
-from hardwood.cli.app import app
+from hardwood.cli.app import app, register_commands
 
-assert info_commands
-assert model_commands
+register_commands()
 
 
 @pytest.fixture

@@ -201,13 +201,15 @@ class AttackRules:
 
     def _reach(self, values: FloatArray, rules: list[AttackRule]) -> tuple[FloatArray, FloatArray, FloatArray]:
         reached = {0.0: (values, values)}
-        changed = True
+        # Costs at which the last application reached something new.
+        news = {0.0}
         applications = 0
-        while changed and (self.max_per_feature is None or applications < self.max_per_feature):
-            changed = False
+        while news and (self.max_per_feature is None or applications < self.max_per_feature):
             applications += 1
             extended = dict(reached)
-            for cost, (low, high) in reached.items():
+            before, news = news, set()
+            for cost in before:
+                low, high = reached[cost]
                 for rule in rules:
                     total = round(cost + rule.cost, 9)
                     if total > self.budget + _SLACK:
@@ -219,7 +221,7 @@ class AttackRules:
                     new_high = np.where(applies, np.maximum(old_high, end + rule.up), old_high)
                     if total not in extended or (new_low < old_low).any() or (new_high > old_high).any():
                         extended[total] = (new_low, new_high)
-                        changed = True
+                        news.add(total)
             if len(extended) > MOST_LEVELS:
                 raise InvalidInputError(
                     f"the budget of {self.budget:g} allows more than {MOST_LEVELS} different costs on one feature; "

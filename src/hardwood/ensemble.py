@@ -168,8 +168,8 @@ class _Evasion:
 
     Binary ``p[j, b]`` says ``x[j] <= b``, for the thresholds b inside the box; ``p[j, b] <= p[j, b']`` for b < b'. Of
     the leaves of each tree that the box reaches, exactly one is taken. The leaves under the left side of a split (j, b)
-    sum to at most ``p[j, b]``, those under the right side to at most ``1 - p[j, b]``. The votes of the leaves taken must
-    make the rival win.
+    sum to at most ``p[j, b]``, those under the right side to at most ``1 - p[j, b]``. The votes of the leaves taken
+    must make the rival win.
     """
 
     def __init__(self, trees: Sequence[Tree], lower: FloatArray, upper: FloatArray, truth: int, rival: int) -> None:

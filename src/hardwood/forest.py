@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +25,32 @@ FloatArray = NDArray[np.float64]
 
 class UndecidedAttackWarning(UserWarning):
     """For some samples it could not be decided in time whether an attack succeeds."""
+
+
+def grow_forest(
+    problem: Problem,
+    learner: GreedyLearner,
+    n_estimators: int,
+    *,
+    bootstrap: bool = True,
+    n_jobs: int = 1,
+    random_state: int = 0,
+) -> tuple[Tree, ...]:
+    """Grow trees on bootstrap samples; which ones does not depend on `n_jobs`."""
+    # What all trees share is sorted once, before the threads start.
+    events = None if learner.criterion == "adversarial-error" else Events.sort(problem)
+    problem.endpoints  # noqa: B018
+    present = np.flatnonzero(problem.weight > 0)
+
+    def grow_one(number: int) -> Tree:
+        rng = np.random.default_rng([random_state, number])
+        weight: FloatArray = problem.weight
+        if bootstrap:
+            weight = weight * np.bincount(rng.choice(present, len(present)), minlength=problem.n_samples)
+        return place(learner.grow(problem, rng, weight=weight, events=events), problem)
+
+    with ThreadPoolExecutor(n_jobs) as pool:
+        return tuple(pool.map(grow_one, range(n_estimators)))
 
 
 class RobustForestClassifier(BaseRobustClassifier):
@@ -127,38 +154,20 @@ class RobustForestClassifier(BaseRobustClassifier):
             matrix, y, attack, self.max_depth,
             sample_weight=sample_weight, class_weight=self.class_weight, feature_names=names,
         )  # fmt: skip
-        self.trees_ = self._grow(problem)
+        learner = GreedyLearner(**{field.name: getattr(self, field.name) for field in fields(GreedyLearner)})
+        self.trees_ = grow_forest(
+            problem,
+            learner,
+            self.n_estimators,
+            bootstrap=self.bootstrap,
+            n_jobs=count_jobs(self.n_jobs),
+            random_state=seed_of(self.random_state),
+        )
         self.ensemble_ = Ensemble(self.trees_)
         self.attack_ = attack
         self.classes_ = problem.classes
         self.runtime_ = time.perf_counter() - started
         return self
-
-    def _grow(self, problem: Problem) -> tuple[Tree, ...]:
-        learner = GreedyLearner(
-            criterion=self.criterion,
-            impurity=self.impurity,
-            min_samples_split=self.min_samples_split,
-            min_samples_leaf=self.min_samples_leaf,
-            max_features=self.max_features,
-            robust_weight=self.robust_weight,
-        )
-        # What all trees share is sorted once.
-        events = None if self.criterion == "adversarial-error" else Events.sort(problem)
-        present = np.flatnonzero(problem.weight > 0)
-        problem.endpoints  # noqa: B018  (computed before the threads start)
-        seed = seed_of(self.random_state)
-
-        def grow_one(number: int) -> Tree:
-            rng = np.random.default_rng([seed, number])
-            weight: FloatArray = problem.weight
-            if self.bootstrap:
-                drawn = rng.choice(present, len(present))
-                weight = weight * np.bincount(drawn, minlength=problem.n_samples)
-            return place(learner.grow(problem, rng, weight=weight, events=events), problem)
-
-        with ThreadPoolExecutor(count_jobs(self.n_jobs)) as pool:
-            return tuple(pool.map(grow_one, range(self.n_estimators)))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class with the most votes at each row of X, the first of several."""

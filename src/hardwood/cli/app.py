@@ -6,7 +6,10 @@ Exit codes: 0 success, 1 bad data or a failure while running, 2 a command line t
 
 from __future__ import annotations
 
+import pkgutil
 import sys
+from importlib import import_module
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -38,11 +41,17 @@ def _options(
     pass
 
 
+def register_commands() -> None:
+    """Import every module of commands (``*_command.py``, ``*_commands.py``), which registers what it holds."""
+    folder = str(Path(__file__).parent)
+    for module in pkgutil.iter_modules([folder]):
+        if module.name.endswith(("_command", "_commands")):
+            import_module(f"hardwood.cli.{module.name}")
+
+
 def main() -> None:
     """Entry point of the ``hardwood`` command."""
-    # Importing a module of commands registers them.
-    from hardwood.cli import bound_commands, info_commands, model_commands  # noqa: F401
-
+    register_commands()
     try:
         app()
     except HardwoodError as error:

@@ -29,8 +29,7 @@ from hardwood.errors import HardwoodError
 from hardwood.solvers.encoding import Choice, Encoding
 
 _BOOTSTRAP = (
-    "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
-    "from hardwood.solvers.child import main; main()"
+    "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); from hardwood.solvers.child import main; main()"
 )
 _POLL = 0.1
 """Seconds between two looks at the clock."""

@@ -108,9 +108,7 @@ def _reach(layout: Layout) -> list[LiteralArray]:
             always = (value < 0) if side == 0 else (value == encoding.n_values)
             inside = (value >= 0) & (value < encoding.n_values)
             blocks.append(np.stack([-a[feature[always]], s[sample[always], side]], axis=1))
-            blocks.append(
-                np.stack([-a[feature[inside]], sign * b[value[inside]], s[sample[inside], side]], axis=1)
-            )
+            blocks.append(np.stack([-a[feature[inside]], sign * b[value[inside]], s[sample[inside], side]], axis=1))
     return blocks
 
 

@@ -143,9 +143,7 @@ class LocalSearch:
         weight = np.where(reached[h] & ~lost, self.model.weight, 0)
         self.work.flag[1, search_state.CERTAIN] = certain[h]
         member = (weight > 0) | (reached[h] & (self.model.problem.min_samples_leaf > 0))
-        best, label = search.open_root(
-            self.data, self.work, self.model.events, weight, member.astype(np.uint8), 2
-        )
+        best, label = search.open_root(self.data, self.work, self.model.events, weight, member.astype(np.uint8), 2)
         subtree = np.full((8, 4), -1, np.int32)
         subtree[1, 2] = label
         if h == 1:

@@ -141,7 +141,9 @@ class StrengthenedFormulation:
         labels = range(encoding.n_classes)
         self._label_pairs = [(k, other) for k in labels for other in labels if k != other]
         self._inner: list[Thresholds] = [kind(encoding, builder) for _ in range(inner)]
-        self._bottom: list[list[Thresholds]] = [[kind(encoding, builder) for _ in self._label_pairs] for _ in range(bottom)]
+        self._bottom: list[list[Thresholds]] = [
+            [kind(encoding, builder) for _ in self._label_pairs] for _ in range(bottom)
+        ]
         self._orientation = builder.columns(bottom, len(self._label_pairs))
         self._leaf = builder.columns(bottom, encoding.n_classes, is_integer=True)
         self._s = builder.columns(n, inner, 2, is_integer=kind.reach_is_integer)

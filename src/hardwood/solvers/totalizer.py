@@ -49,9 +49,7 @@ def totalizer(literal: IntArray, weight: IntArray, limit: int, top: int) -> tupl
     """
     too_heavy = weight >= limit
     clauses: list[IntArray] = [-literal[too_heavy, None]]
-    nodes = [
-        Sums(np.array([w]), np.array([x])) for x, w in zip(literal[~too_heavy], weight[~too_heavy], strict=True)
-    ]
+    nodes = [Sums(np.array([w]), np.array([x])) for x, w in zip(literal[~too_heavy], weight[~too_heavy], strict=True)]
     while len(nodes) > 1:
         merged = []
         for left, right in zip(nodes[0::2], nodes[1::2], strict=False):

@@ -67,7 +67,7 @@ class TreantSolver(Solver):
             low, high = ends.last[j][under], ends.first[j][over]
             return int(np.searchsorted(ends.first[j], low + (high - low) / 2, side="right")) - 1
 
-        run.report(IndexTree.from_nested(growth.grow(index_between)))
+        run.report(IndexTree.from_nested(with_labels(growth.grow(index_between))))
 
 
 def solve_against_rules(
@@ -108,7 +108,7 @@ def solve_against_rules(
         return low + (high - low) / 2
 
     growth = Growth(problem, choices, lambda: time.perf_counter() >= deadline, **options)
-    tree = tree_from_nested(growth.grow(value_between), problem)
+    tree = tree_from_nested(with_labels(growth.grow(value_between)), problem)
     lost = float(problem.weight[rules.fooled(tree, problem.values, problem.label)].sum())
     runtime = time.perf_counter() - started
     lower, upper = rules.boxes(problem.values, problem.feature_names)
@@ -123,6 +123,14 @@ def solve_against_rules(
         solver=TreantSolver.name,
         stopped_by="time limit" if started + runtime >= deadline else "heuristic",
     )
+
+
+def with_labels(nested: Any) -> Any:
+    """Return nested tuples with class indices as leaves instead of predictions."""
+    if not isinstance(nested, tuple):
+        return int(nested > 0.5)
+    j, threshold, left, right = nested
+    return (j, threshold, with_labels(left), with_labels(right))
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +198,7 @@ class Growth:
         self.affine = affine
 
     def grow(self, threshold_between: Callable[[int, int, int], Any]) -> Any:
-        """Return the tree as nested tuples ``(feature, threshold, left, right)`` with class indices as leaves.
+        """Return the tree as nested tuples ``(feature, threshold, left, right)`` with predictions as leaves.
 
         Parameters
         ----------
@@ -211,12 +219,11 @@ class Growth:
         depth: int,
         threshold_between: Callable[[int, int, int], Any],
     ) -> Any:
-        leaf = int(prediction > 0.5)
         if depth >= self.problem.max_depth or len(samples) < self.min_samples_split or self.should_stop():
-            return leaf
+            return prediction
         split = self._best_split(samples, invariants, prediction, region)
         if split is None:
-            return leaf
+            return prediction
         j, under, over, left_value, right_value = split
         label = self.problem.label
         low, high = self.options.interval(samples, j, region)

@@ -1,0 +1,132 @@
+"""``hardwood compare``."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from hardwood.cli.app import app
+from hardwood.cli.inputs import (
+    AttackedClassOption,
+    AttackOption,
+    DataArgument,
+    DropOption,
+    JsonOption,
+    TargetOption,
+    attack_for,
+    feature_columns,
+    read_csv,
+)
+from hardwood.cli.output import percent, print_json, print_table
+from hardwood.comparison import DEFAULT_LEARNERS, Comparison, Row, Score, compare
+from hardwood.errors import InvalidInputError
+from hardwood.files import write_whole
+
+
+@app.command("compare")
+def compare_command(
+    data: DataArgument,
+    target: TargetOption,
+    attack: AttackOption = "0",
+    depth: Annotated[int, typer.Option("--depth", "-d", help="Largest number of splits on a path.")] = 3,
+    learners: Annotated[
+        str | None,
+        typer.Option(help=f"Which learners, separated by commas; by default {', '.join(DEFAULT_LEARNERS)}. "
+                     "Any solver that 'hardwood solvers' lists as proving is a learner too."),
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Write a figure to this file (.png, .svg or .pdf).")] = None,
+    held_out: Annotated[float, typer.Option(help="Share of the data to test on; 0 for none.")] = 0.2,
+    time_limit: Annotated[float, typer.Option(help="Seconds for each learner.")] = 60.0,
+    attacked_class: AttackedClassOption = None,
+    drop: DropOption = None,
+    jobs: Annotated[int, typer.Option(help="Threads to use, where a learner can.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the split and of whatever else is random.")] = 0,
+    json: JsonOption = False,
+) -> None:  # fmt: skip
+    """Train all learners on a CSV file and put them side by side, with and without the attacker."""
+    if plot is not None and plot.suffix not in (".png", ".svg", ".pdf"):
+        raise InvalidInputError(f"--plot {plot}: the file must end in .png, .svg or .pdf")
+    if plot is not None and not plot.parent.is_dir():
+        raise InvalidInputError(f"cannot write {plot}: there is no folder {plot.parent}")
+    if jobs < 1:
+        raise InvalidInputError(f"--jobs {jobs}; it must be at least 1")
+    table = read_csv(data)
+    features = feature_columns(table, target=target, drop=drop)
+    y = table.labels(target)
+    X = table.numbers(features)
+    comparison = compare(
+        X,
+        y,
+        attack_for(attack, attacked_class, np.unique(y)),
+        depth,
+        learners=None if learners is None else [name.strip() for name in learners.split(",")],
+        test_size=held_out,
+        time_limit=time_limit,
+        n_jobs=jobs,
+        random_state=seed,
+        feature_names=features,
+        on_start=None if json else lambda title: typer.echo(f"Learning: {title}", err=True),
+    )
+    if plot is not None:
+        _save_plot(comparison, plot)
+    if json:
+        print_json({**comparison.to_dict(), "plot": None if plot is None else str(plot)})
+        return
+    _print(comparison, data.name)
+    if plot is not None:
+        typer.echo(f"Figure written to {plot}")
+
+
+def _save_plot(comparison: Comparison, path: Path) -> None:
+    from hardwood.comparison_plot import plot_comparison
+
+    buffer = io.BytesIO()
+    figure = plot_comparison(comparison).get_figure(root=True)
+    assert figure is not None
+    figure.savefig(buffer, format=path.suffix[1:], dpi=150)
+    write_whole(path, buffer.getvalue())
+
+
+def _print(comparison: Comparison, name: str) -> None:
+    typer.echo(
+        f"{name}: {comparison.n_train} samples to learn from, {comparison.n_test} held out; "
+        f"attack: {comparison.attack}; depth {comparison.max_depth}"
+    )
+    if comparison.bound > 0:
+        typer.echo(
+            f"No tree of this depth loses fewer than {comparison.bound:g} training samples to the attacker "
+            f"(accuracy under attack at most {percent(comparison.accuracy_bound)}; proven by: {comparison.bound_by})."
+        )
+    held_out = ("test", "atk") if comparison.n_test else ()
+    print_table(
+        "Accuracy as is and under attack (atk) in %; training samples lost to the attacker",
+        ("learner", "train", "atk", *held_out, "lost", "bound", "gap", "leaves", "s"),
+        [_cells(comparison, row) for row in comparison.rows],
+    )
+    for learner, reason in comparison.left_out.items():
+        typer.echo(f"Left out: {learner} ({reason})")
+    for row in comparison.rows:
+        if row.ended_by not in ("proof", "heuristic"):
+            typer.echo(f"{row.name} was ended by: {row.ended_by}")
+
+
+def _cells(comparison: Comparison, row: Row) -> list[str]:
+    def scores(part: Score) -> list[str]:
+        sign = "" if part.attacked == part.attacked_at_most else ">="
+        return [f"{100 * part.accuracy:.1f}", f"{sign}{100 * part.attacked:.1f}"]
+
+    gap = comparison.gap(row)
+    return [
+        row.name,
+        *scores(row.train),
+        *(scores(row.test) if row.test is not None else []),
+        "-" if row.errors is None else f"{row.errors:g}",
+        "-" if row.errors is None else f"{comparison.bound:g}",
+        "-" if gap is None else f"{100 * gap:.0f} %",
+        str(row.leaves),
+        f"{row.seconds:.1f}",
+    ]
