@@ -24,7 +24,9 @@ def solvers(json: JsonOption = False) -> None:
             "install": [f"hardwood[{e.extra}]" for e in cls.engines if e.extra and not e.is_installed],
             "summary": cls.summary,
         }
-        for name, cls in sorted(registered_solvers().items(), key=lambda item: (not item[1].proves, item[0] != "search"))
+        for name, cls in sorted(
+            registered_solvers().items(), key=lambda item: (not item[1].proves, item[0] != "search")
+        )
     ]
     if json:
         print_json(rows)
