@@ -86,7 +86,7 @@ class BoxFamily:
         for j in range(self.problem.n_features):
             part = slice(lines.start[j], lines.start[j + 1])
             lower[part], upper[part] = _rank_lines(lines.value[part], down[:, j], up[:, j], lines.group[part])
-        return RankedBoxes(lower[lines.line], upper[lines.line])
+        return RankedBoxes(np.take(lower, lines.line, mode="clip"), np.take(upper, lines.line, mode="clip"))
 
     def rank_feature(self, feature: int, down: FloatArray, up: FloatArray) -> tuple[RankArray, RankArray]:
         """Ranks (lower, upper) of the vertices on one feature, given one radius per class."""

@@ -101,14 +101,14 @@ class _Bitsets:
         self._rows, self._columns = rows, columns
         n_columns, n_features = columns.lower.shape
         self._feature = _selective_first(rows, columns)
-        largest = np.maximum(rows.upper.max(axis=0, initial=0), columns.upper.max(axis=0, initial=0)) + 1
+        first = np.arange(0, n_columns, BLOCK)
+        self._block_lower = np.minimum.reduceat(columns.lower, first)
+        self._block_upper = np.maximum.reduceat(columns.upper, first)
+        largest = np.maximum(rows.upper.max(axis=0, initial=0), self._block_upper.max(axis=0, initial=0)) + 1
         self._shift = np.maximum(np.frexp(largest)[1] - N_BUCKETS.bit_length() + 1, 0).astype(np.int64)
         n_buckets = int((largest >> self._shift).max(initial=0)) + 1
         self._table = np.zeros((-(-n_columns // BLOCK), n_features, 2, n_buckets, N_WORDS), np.uint64)
         fill_tables(columns.lower, columns.upper, self._shift, self._table)
-        first = np.arange(0, n_columns, BLOCK)
-        self._block_lower = np.minimum.reduceat(columns.lower, first)
-        self._block_upper = np.maximum.reduceat(columns.upper, first)
 
     def search(
         self,

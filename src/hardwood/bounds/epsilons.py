@@ -169,15 +169,17 @@ def _errors_at(
     """
     errors = np.full(len(radii), -1, np.int64)
 
+    graph = ConflictGraph(family.vertices, family.vertex_weight)
+    grown = graph.is_bipartite and family.boxes_grow(model, radii)
+
     def solve(graph: ConflictGraph, e: int) -> ConflictGraph:
-        errors[e] = graph.cover(family.rank(model.scaled(float(radii[e])))).weight
+        errors[e] = graph.cover(family.rank(model.scaled(float(radii[e]))), grown=grown).weight
         if progress is not None:
             progress(int((errors >= 0).sum()), len(radii))
         return graph
 
-    graph = ConflictGraph(family.vertices, family.vertex_weight)
     solve(graph, 0)
-    if not (graph.is_bipartite and family.boxes_grow(model, radii)):
+    if not grown:
         for e in range(1, len(radii)):
             solve(graph, e)
         return errors

@@ -59,9 +59,13 @@ class CoverSearch:
             setattr(twin, name, getattr(self, name).copy())
         return twin
 
-    def solve(self, index: ConflictIndex) -> None:
-        """Find cover and packing of the graph of `index`, starting from what the last graph left behind."""
-        self._drop_edges_that_do_not_hold(index)
+    def solve(self, index: ConflictIndex, *, grown: bool = False) -> None:
+        """Find cover and packing of the graph of `index`, starting from what the last graph left behind.
+
+        Say `grown` if all edges of the last graph are known to be edges of this one.
+        """
+        if not grown:
+            self._drop_edges_that_do_not_hold(index)
         self.complete = False
         limit = _FIRST_LIMIT
         while self.packing_weight < min(self._row_weight.sum(), self._column_weight.sum()):

@@ -118,10 +118,13 @@ class ConflictGraph:
             self._label[self._column_vertex],
         )
 
-    def cover(self, boxes: RankedBoxes) -> Cover:
-        """Cover the conflicts of these boxes, starting from the packing of the last call."""
+    def cover(self, boxes: RankedBoxes, *, grown: bool = False) -> Cover:
+        """Cover the conflicts of these boxes, starting from the packing of the last call.
+
+        Say `grown` if all conflicts of the last call are known to be conflicts of this one.
+        """
         search = self._search
-        search.solve(self.index(boxes))
+        search.solve(self.index(boxes), grown=grown)
         if self.is_bipartite:
             weight = search.packing_weight
             chosen = np.zeros(len(self._weight), np.bool_)
