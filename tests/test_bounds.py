@@ -80,13 +80,13 @@ def all_pairs(problem: Problem) -> NDArray[np.int64]:
 
 
 @given(tiny_problems())
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_conflicts_are_boxes_of_different_classes_with_a_common_point(tiny: TinyProblem) -> None:
     assert conflict_pairs(problem_of(tiny, 0)).tolist() == [list(pair) for pair in exact_conflicts(tiny)]
 
 
 @given(tiny_problems())
-@settings(max_examples=300)
+@settings(max_examples=200)
 def test_errors_are_the_weight_of_the_least_cover(tiny: TinyProblem) -> None:
     result = bound_problem(problem_of(tiny, 0))
     truth = least_cover(tiny.n, [Fraction(w) for w in tiny.weight], exact_conflicts(tiny))
@@ -324,5 +324,10 @@ def test_no_learner_beats_the_bound(name: str) -> None:
         pytest.skip(f"{solver.engines[0].name} is not installed")
     for seed, n_classes in enumerate((2, 3)):
         problem = random_problem(seed, n=24, n_classes=n_classes, max_depth=2)
-        result = solve(problem, name, time_limit=3)
-        assert result.objective >= matching_bound(problem)
+        try:
+            solver().check(problem)
+        except InvalidInputError:
+            # Some are for two classes only; those all are for.
+            assert n_classes > 2
+            continue
+        assert solve(problem, name, time_limit=3).objective >= matching_bound(problem)
