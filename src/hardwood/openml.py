@@ -106,8 +106,8 @@ def fetch(name: str) -> str:
     except OSError as error:
         raise InvalidInputError(
             f"data set {name!r} is not here and OpenML cannot be reached ({error}). Either connect to the internet "
-            f"once (the set is then kept in {cache_folder()}), or put {name}.csv into a folder and name that folder with "
-            "--data or the environment variable HARDWOOD_DATA"
+            f"once (the set is then kept in {cache_folder()}), or put {name}.csv into a folder and name that folder "
+            "with --data or the environment variable HARDWOOD_DATA"
         ) from error
     complete = ~np.isnan(bunch.data).any(axis=1)
     X = np.asarray(bunch.data, dtype=np.float64)[complete]

@@ -194,7 +194,7 @@ class DaskCluster:
     @property
     def slots(self) -> int:
         """How many cells run at once."""
-        return max(1, sum(self._client.nthreads().values()))
+        return max(1, int(sum(self._client.nthreads().values())))
 
     def __call__(self, tasks: Iterable[Task]) -> Iterator[Record]:
         """Run tasks; see `Execute`."""
