@@ -80,7 +80,7 @@ class FitCell:
         """Fit the tree, score it, and return plain data."""
         from hardwood.experiments.nodes import describe_nodes
 
-        _warm_up(json.dumps(self.learner.to_dict(), sort_keys=True))
+        _warm_up(json.dumps(self.learner.to_dict(), sort_keys=True), self.depth)
         part = self._part(data)
         problem = Problem.from_data(
             part.X_train,
@@ -223,13 +223,13 @@ def split(data: Dataset, seed: int) -> Split:
 
 
 @cache
-def _warm_up(learner_text: str) -> None:
+def _warm_up(learner_text: str, depth: int) -> None:
     """Let a solver of our own load and compile its kernels before the clock runs, once per process."""
     learner = Learner.from_dict(json.loads(learner_text))
     if not get_solver(learner.solver).engines:
         X, y = make_xor()
-        problem = Problem.from_data(X, y, 0.1, max_depth=1)
-        solve(problem, learner.solver, time_limit=1, start=learner.start, options=learner.options)
+        problem = Problem.from_data(X, y, 0.1, depth)
+        solve(problem, learner.solver, start=learner.start, options=learner.options)
 
 
 def _solver_outcome(result: Result) -> dict[str, Any]:

@@ -101,7 +101,7 @@ def draw_regions(regions: Regions, ax: Axes) -> Axes:
     for label in sorted({int(sample[2]) for sample in regions.samples}):
         across, up = zip(*((x, y) for x, y, kind in regions.samples if int(kind) == label), strict=True)
         ax.plot(
-            x, y, linestyle="none", marker="os"[label % 2], markersize=3.4, color=COLOURS[label], zorder=3,
+            across, up, linestyle="none", marker="os"[label % 2], markersize=3.4, color=COLOURS[label], zorder=3,
             label=f"class {label}",
         )  # fmt: skip
     ax.set_xlim(-AROUND, 1 + AROUND)
