@@ -121,7 +121,7 @@ def curves(grid: Grid, log: Log) -> Chart:
     """Bound on the adversarial accuracy of every model against the radius (the paper's figure of ε-curves)."""
     series = []
     for dataset in grid.datasets:
-        record = log.succeeded(key_of(CurveCell(dataset, grid.seeds[0])))
+        record = log.succeeded(key_of(CurveCell(dataset)))
         if record is not None:
             result = record["result"]
             bound_at = dict(zip(result["epsilons"], result["bound"], strict=True))

@@ -119,7 +119,7 @@ class Grid:
     def cells(self, log: Log) -> Iterator[Cell]:
         """Yield the cells that are known to belong to the experiment, given the results so far; some more than once."""
         if self.kind == "curve":
-            yield from (CurveCell(dataset, seed) for dataset, seed in product(self.datasets, self.seeds))
+            yield from map(CurveCell, self.datasets)
             return
         if self.bounds:
             yield from (BoundCell(*instance, seed) for instance, seed in product(self.instances, self.seeds))

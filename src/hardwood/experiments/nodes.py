@@ -57,7 +57,7 @@ def _describe_split(
         "right": _by_class(right & ~both, problem),
         "both": _by_class(both, problem),
         "margin": float(distance.min()) if len(distance) else None,
-        "across": [[int(i), int(problem.label[i]), round(float(value[i]), 6), bool(lost[i])] for i in nearest],
+        "across": [[int(i), int(problem.label[i]), round(float(value[i]), 9), bool(lost[i])] for i in nearest],
     }
 
 

@@ -285,7 +285,7 @@ def chosen_radii(grid: Grid, log: Log) -> Table:
     """Return the radii at 75 %, 50 % and 25 % of the bound's range, ours and the paper's."""
     rows = []
     for dataset in grid.datasets:
-        record = log.succeeded(key_of(CurveCell(dataset, grid.seeds[0])))
+        record = log.succeeded(key_of(CurveCell(dataset)))
         ours = NOTHING if record is None else _radii_text(record["result"]["chosen"])
         rows.append([dataset, ours, _radii_text(PAPER_RADII[dataset]) if dataset in PAPER_RADII else NOTHING])
     return Table("Radii at 75 %, 50 % and 25 % of the bound's range", ["data set", "ours", "paper"], rows)
