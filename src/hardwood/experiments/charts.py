@@ -1,0 +1,205 @@
+"""The figures of an experiment as plain data: what is drawn as files and what the report draws are the same numbers."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from hardwood.experiments.cells import CurveCell, key_of
+from hardwood.experiments.grid import Grid
+from hardwood.experiments.log import Log, Record
+from hardwood.experiments.scores import Instance, error_at, fit_records, mean_and_error, ratios
+from hardwood.tree import Tree
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c6d31")
+"""Okabe & Ito's colours, which readers with any colour vision tell apart, yellow replaced by a brown that shows."""
+
+MOMENTS_PER_DECADE = 12
+AROUND = 0.12
+"""Decision regions are drawn this far beyond [0, 1]."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line or cloud of points.
+
+    Attributes
+    ----------
+    name : str
+    x, y : list of float
+    low, high : list of float
+        A band around the line; empty for none.
+    labels : list of str
+        What each point is; empty for lines.
+    marked : list of [x, y]
+        Points of a line that stand out.
+    """
+
+    name: str
+    x: list[float]
+    y: list[float]
+    low: list[float] = field(default_factory=list)
+    high: list[float] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+    marked: list[list[float]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart of lines or of points over depths.
+
+    Attributes
+    ----------
+    kind : {"lines", "points"}
+    title, x_label, y_label : str
+    series : list of Series
+    x_log : bool
+        Whether the x axis is logarithmic.
+    steps : bool
+        Whether lines keep their value until the next point.
+    """
+
+    kind: str
+    title: str
+    x_label: str
+    y_label: str
+    series: list[Series]
+    x_log: bool = False
+    steps: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Regions:
+    """What a tree of two features answers where.
+
+    Attributes
+    ----------
+    title : str
+    radius : float
+        Of the boxes around the samples.
+    rectangles : list of [x0, x1, y0, y1, class]
+    samples : list of [x, y, class]
+    feature_names : list of str
+    """
+
+    title: str
+    radius: float
+    rectangles: list[list[float]]
+    samples: list[list[float]]
+    feature_names: list[str]
+    kind: str = "regions"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return asdict(self)
+
+
+def charts_of(grid: Grid, log: Log) -> dict[str, Chart | list[Regions]]:
+    """Return the charts of an experiment by the names of their files; those without data are left out."""
+    charts: dict[str, Chart | list[Regions]] = {}
+    if grid.kind == "curve":
+        charts[f"{grid.name}-curves"] = curves(grid, log)
+    elif grid.kind == "fit":
+        if grid.bounds:
+            charts[f"{grid.name}-groot"] = ratio_chart(grid, log, against_bound=False)
+            charts[f"{grid.name}-bound"] = ratio_chart(grid, log, against_bound=True)
+        elif len(grid.depths) == 1:
+            charts[f"{grid.name}-over-time"] = over_time(grid, log)
+        regions = regions_of(grid, log)
+        if regions:
+            charts = {f"{grid.name}-regions": regions}
+    return {name: chart for name, chart in charts.items() if isinstance(chart, list) or chart.series}
+
+
+def curves(grid: Grid, log: Log) -> Chart:
+    """Bound on the adversarial accuracy of every model against the radius (the paper's figure of ε-curves)."""
+    series = []
+    for dataset in grid.datasets:
+        record = log.succeeded(key_of(CurveCell(dataset)))
+        if record is not None:
+            result = record["result"]
+            bound_at = dict(zip(result["epsilons"], result["bound"], strict=True))
+            marked = [[radius, bound_at[radius]] for radius in result["chosen"]]
+            series.append(Series(dataset, result["epsilons"], result["bound"], marked=marked))
+    return Chart("lines", "No model can do better", "radius ε of the attack", "bound on adversarial accuracy", series)
+
+
+def over_time(grid: Grid, log: Log) -> Chart:
+    """Mean training error of the methods over time, with bands of one standard error."""
+    start = 0.01
+    count = int(np.ceil(np.log10(grid.time_limit / start) * MOMENTS_PER_DECADE)) + 1
+    moments = np.geomspace(start, grid.time_limit, count).tolist()
+    series = []
+    for method in grid.methods:
+        records = list(fit_records(grid, log, method, grid.depths[0]).values())
+        if not records:
+            continue
+        stats = [mean_and_error([error_at(record, moment) for record in records]) for moment in moments]
+        spread = [0.0 if np.isnan(error) else error for _, error in stats]
+        mean = [value for value, _ in stats]
+        series.append(
+            Series(
+                method.name,
+                moments,
+                mean,
+                low=[value - error for value, error in zip(mean, spread, strict=True)],
+                high=[value + error for value, error in zip(mean, spread, strict=True)],
+            )
+        )
+    title = f"Training error over time, depth {grid.depths[0]}"
+    return Chart("lines", title, "seconds", "mean share of samples lost", series, x_log=True, steps=True)
+
+
+def ratio_chart(grid: Grid, log: Log, *, against_bound: bool) -> Chart:
+    """Ratios of training adversarial accuracies by depth: GROOT to optimal, or optimal to the bound for every model."""
+    points: dict[str, list[tuple[int, float, Instance]]] = {}
+    for depth in grid.depths:
+        at_depth = ratios(grid, log, depth)
+        for instance, ratio in (at_depth.to_bound if against_bound else at_depth.to_optimal).items():
+            points.setdefault(instance[0], []).append((depth, ratio, instance))
+    series = [
+        Series(
+            dataset,
+            [float(depth) for depth, _, _ in found],
+            [ratio for _, ratio, _ in found],
+            labels=[f"{dataset}, ε = {instance[1]:g}" for _, _, instance in found],
+        )
+        for dataset, found in points.items()
+    ]
+    title = "Optimal trees against the bound for every model" if against_bound else "GROOT against optimal trees"
+    y_label = "optimal / bound" if against_bound else "GROOT / optimal"
+    return Chart("points", title, "depth", f"{y_label}, training", series)
+
+
+def regions_of(grid: Grid, log: Log) -> list[Regions]:
+    """Decision regions of every tree over two features whose samples were kept."""
+    found = []
+    for method in grid.methods:
+        for depth in grid.depths:
+            records = fit_records(grid, log, method, depth).values()
+            drawable = [r for r in records if "samples" in r["result"] and r["result"]["tree"]["n_features"] == 2]
+            found += [_regions(method.name, record) for record in drawable]
+    return found
+
+
+def _regions(method: str, record: Record) -> Regions:
+    result = record["result"]
+    tree = Tree.from_dict(result["tree"])
+    low, high, label = tree.regions()
+    low, high = np.clip(low, -AROUND, 1 + AROUND), np.clip(high, -AROUND, 1 + AROUND)
+    score = result["train_adversarial_accuracy"]
+    return Regions(
+        title=f"{method}: {score:.0%} under attack",
+        radius=record["cell"]["radius"],
+        rectangles=[
+            [*map(float, (low[k, 0], high[k, 0], low[k, 1], high[k, 1])), int(label[k])] for k in range(len(label))
+        ],
+        samples=result["samples"],
+        feature_names=list(tree.feature_names or ("x1", "x2")),
+    )

@@ -1,0 +1,222 @@
+"""Run the cells of a grid: on this machine through joblib, or on a Dask cluster; results go to the log as they come."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures.process import BrokenProcessPool
+from datetime import UTC, datetime
+from functools import cache
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Protocol
+
+from hardwood._version import __version__
+from hardwood.datasets import Dataset
+from hardwood.errors import InvalidInputError, MissingEngineError
+from hardwood.experiments.cells import Cell, key_of
+from hardwood.experiments.grid import Grid
+from hardwood.experiments.log import LogWriter, Record
+
+_LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "highspy", "python-sat", "ortools", "gurobipy", "pyscipopt")
+
+Task = tuple[Cell, Dataset]
+Execute = Callable[[Iterable[Task]], Iterator[Record]]
+"""Takes tasks, runs them somewhere, and yields one record per task in the order in which they end."""
+
+
+class Watcher(Protocol):
+    """Who is told how a run goes."""
+
+    def begins(self, cells: int, slots: int) -> None:
+        """Take note that so many cells are about to be run, at most `slots` at once."""
+
+    def ended(self, record: Record) -> None:
+        """Take note that a cell was run and its record written."""
+
+
+def run_grid(
+    grid: Grid,
+    writer: LogWriter,
+    load: Callable[[str], Dataset],
+    execute: Execute,
+    *,
+    slots: int = 1,
+    retry_failed: bool = False,
+    watcher: Watcher | None = None,
+) -> None:
+    """Run every cell of a grid that has no result yet.
+
+    Parameters
+    ----------
+    grid : Grid
+    writer : LogWriter
+        Where results are looked up and added.
+    load : callable
+        Returns a data set by name. Sets are sent to the workers along with the cells, which need no files.
+    execute : callable
+        `local_processes` or `dask_cluster`.
+    slots : int
+        How many cells `execute` runs at once, for the display.
+    retry_failed : bool
+        Whether cells that failed before are run again, once.
+    watcher : Watcher or None
+    """
+    if not writer.log.grids or writer.log.grids[-1] != grid.to_record():
+        writer.append(grid.to_record())
+    cached_load = cache(load)
+    pending = grid.pending(writer.log, retry_failed=retry_failed)
+    # The final fit of a selection is known only when its folds are done, hence the rounds.
+    while pending:
+        if watcher is not None:
+            watcher.begins(len(pending), slots)
+        for record in execute((cell, cached_load(cell.dataset)) for cell in pending.values()):
+            writer.append(record)
+            if watcher is not None:
+                watcher.ended(record)
+        pending = grid.pending(writer.log)
+
+
+def run_cell(cell: Cell, data: Dataset) -> Record:
+    """Run one cell and return its record; whatever goes wrong inside is part of the record."""
+    started = time.perf_counter()
+    try:
+        outcome: dict[str, Any] = {"ok": True, "result": cell.run(data)}
+    except Exception as error:
+        outcome = {"ok": False, "error": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()}
+    return _record(cell, outcome, time.perf_counter() - started)
+
+
+def _record(cell: Cell, outcome: dict[str, Any], seconds: float) -> Record:
+    return {
+        "record": "cell",
+        "key": key_of(cell),
+        "cell": cell.to_dict(),
+        **outcome,
+        "total_seconds": round(seconds, 4),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": _versions(),
+        "machine": _machine(),
+    }
+
+
+def lost_record(cell: Cell, error: BaseException) -> Record:
+    """Return the record of a cell whose worker died under it."""
+    reason = f"{type(error).__name__}: {error}"
+    return _record(cell, {"ok": False, "error": f"the worker process died: {reason}", "traceback": ""}, 0.0)
+
+
+@cache
+def _versions() -> dict[str, str]:
+    found = {"hardwood": __version__, "python": platform.python_version()}
+    for library in _LIBRARIES:
+        try:
+            found[library] = version(library)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+@cache
+def _machine() -> dict[str, Any]:
+    processor = platform.processor()
+    if os.path.exists("/proc/cpuinfo"):
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as stream:
+            models = (line.partition(":")[2].strip() for line in stream if line.startswith("model name"))
+            processor = next(models, processor)
+    return {"system": platform.system(), "processor": processor or platform.machine(), "cores": os.cpu_count()}
+
+
+def local_processes(jobs: int) -> Execute:
+    """Run cells on this machine, `jobs` at a time, through joblib."""
+
+    def execute(tasks: Iterable[Task]) -> Iterator[Record]:
+        from joblib import Parallel, delayed
+
+        waiting = iter(tasks)
+        in_flight: dict[str, Task] = {}
+
+        def dispatched() -> Iterator[Any]:
+            for task in waiting:
+                in_flight[key_of(task[0])] = task
+                yield delayed(run_cell)(*task)
+
+        while True:
+            pool = Parallel(
+                n_jobs=jobs, backend="loky", return_as="generator_unordered", pre_dispatch=jobs, batch_size=1
+            )
+            try:
+                for record in pool(dispatched()):
+                    in_flight.pop(record["key"], None)
+                    yield record
+                return
+            except BrokenProcessPool:
+                # Some cell took its process down, and with it those beside it: run each alone to find out which.
+                suspects, in_flight = list(in_flight.values()), {}
+                for task in suspects:
+                    yield _run_in_own_process(task)
+
+    return execute
+
+
+def _run_in_own_process(task: Task) -> Record:
+    from joblib import Parallel, delayed
+
+    try:
+        # With one job joblib would stay in this process; with two it does not, even for a single task.
+        records: list[Record] = Parallel(n_jobs=2, backend="loky")([delayed(run_cell)(*task)])
+        return records[0]
+    except BrokenProcessPool as error:
+        return lost_record(task[0], error)
+
+
+class DaskCluster:
+    """Runs cells on a Dask cluster, e.g. ``tcp://scheduler:8786``.
+
+    Each cell is a task of its own rather than part of a joblib call: a cell whose worker dies is started again on
+    another worker, and one that kills its workers again and again (``distributed.scheduler.allowed-failures``) becomes
+    a failed cell, not the end of the run. Workers need hardwood, but no data files.
+    """
+
+    def __init__(self, address: str) -> None:
+        try:
+            self._distributed: Any = import_module("distributed")
+        except ImportError as error:
+            raise MissingEngineError("--dask needs Dask: pip install 'hardwood[dask]'") from error
+        try:
+            self._client = self._distributed.Client(address, timeout=20)
+        except (OSError, ValueError, TimeoutError) as error:
+            raise InvalidInputError(f"there is no Dask scheduler at {address!r}: {error}") from error
+
+    @property
+    def slots(self) -> int:
+        """How many cells run at once."""
+        return max(1, int(sum(self._client.nthreads().values())))
+
+    def __call__(self, tasks: Iterable[Task]) -> Iterator[Record]:
+        """Run tasks; see `Execute`."""
+        waiting = iter(tasks)
+        cell_of: dict[str, Cell] = {}
+
+        def submit(task: Task) -> Any:
+            future = self._client.submit(run_cell, *task, pure=False)
+            cell_of[future.key] = task[0]
+            return future
+
+        # Twice as many as can run keeps the workers busy without sending all data at once.
+        first = [submit(task) for task, _ in zip(waiting, range(2 * self.slots), strict=False)]
+        running = self._distributed.as_completed(first)
+        for future in running:
+            cell = cell_of.pop(future.key)
+            error = future.exception()
+            yield lost_record(cell, error) if error is not None else future.result()
+            task = next(waiting, None)
+            if task is not None:
+                running.add(submit(task))
+
+    def close(self) -> None:
+        """Leave the cluster."""
+        self._client.close()

@@ -1,0 +1,309 @@
+"""The tables of an experiment, as Markdown, CSV and LaTeX, with the paper's published numbers beside ours."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from dataclasses import dataclass, field
+
+from hardwood.datasets import PAPER_RADII
+from hardwood.experiments.cells import CurveCell, key_of
+from hardwood.experiments.grid import Grid
+from hardwood.experiments.log import Log
+from hardwood.experiments.published import PUBLISHED
+from hardwood.experiments.scores import (
+    error_at,
+    final_records,
+    fit_records,
+    instances_of,
+    mean_and_error,
+    ratios,
+    standings,
+)
+
+NOTHING = "–"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Text in rows and columns.
+
+    Attributes
+    ----------
+    title : str
+    columns : list of str
+    rows : list of list of str
+    left : int
+        The first so many columns are text, the others numbers.
+    bold : set of (int, int)
+        Row and column of the cells that stand out.
+    notes : list of str
+        What a reader must know to read the numbers right.
+    """
+
+    title: str
+    columns: list[str]
+    rows: list[list[str]]
+    left: int = 1
+    bold: set[tuple[int, int]] = field(default_factory=set)
+    notes: list[str] = field(default_factory=list)
+
+    def to_markdown(self) -> str:
+        """Return a pipe table under its title, with the notes below."""
+        rule = ["---" if k < self.left else "---:" for k in range(len(self.columns))]
+        body = [
+            [f"**{cell}**" if (i, k) in self.bold else cell for k, cell in enumerate(row)]
+            for i, row in enumerate(self.rows)
+        ]
+        lines = ["| " + " | ".join(cells) + " |" for cells in [self.columns, rule, *body]]
+        return "\n".join([f"### {self.title}", "", *lines, "", *(f"{note}  " for note in self.notes)]).rstrip() + "\n"
+
+    def to_csv(self) -> str:
+        """Return columns and rows, nothing else."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(self.columns)
+        writer.writerows(["" if cell == NOTHING else cell for cell in row] for row in self.rows)
+        return text.getvalue()
+
+    def to_latex(self) -> str:
+        """Return a table in the style of the paper, for the package booktabs."""
+        shape = "l" * self.left + "r" * (len(self.columns) - self.left)
+        body = [
+            [rf"\textbf{{{_latex(cell)}}}" if (i, k) in self.bold else _latex(cell) for k, cell in enumerate(row)]
+            for i, row in enumerate(self.rows)
+        ]
+        lines = [" & ".join(cells) + r" \\" for cells in body]
+        header = " & ".join(map(_latex, self.columns)) + r" \\"
+        caption = _latex(" ".join([f"{self.title}.", *self.notes]))
+        return "\n".join(
+            [
+                r"\begin{table}[tb]",
+                r"    \centering",
+                rf"    \caption{{{caption}}}",
+                rf"    \begin{{tabular}}{{{shape}}}",
+                r"    \toprule",
+                f"    {header}",
+                r"    \midrule",
+                *(f"    {line}" for line in lines),
+                r"    \bottomrule",
+                r"    \end{tabular}",
+                r"\end{table}",
+                "",
+            ]
+        )
+
+
+_LATEX = {"%": r"\%", "&": r"\&", "_": r"\_", "#": r"\#", "±": r"$\pm$", "ε": r"$\epsilon$", "≤": r"$\le$", "–": "--"}
+
+
+def _latex(text: str) -> str:
+    return "".join(_LATEX.get(letter, letter) for letter in text)
+
+
+def tables_of(grid: Grid, log: Log) -> dict[str, Table]:
+    """Return the tables of an experiment by the names of their files."""
+    if grid.kind == "selection":
+        return {f"{grid.name}-aggregate": aggregate(grid, log), f"{grid.name}-instances": per_instance(grid, log)}
+    if grid.kind == "curve":
+        return {f"{grid.name}-radii": chosen_radii(grid, log)}
+    tables = {f"{grid.name}-fits": fits(grid, log)}
+    if grid.bounds:
+        tables[f"{grid.name}-shares"] = shares(grid, log)
+    elif len(grid.depths) == 1 and any(method.anytime for method in grid.methods) and grid.datasets != ["xor"]:
+        tables[f"{grid.name}-over-time"] = over_time(grid, log)
+    return tables
+
+
+def aggregate(grid: Grid, log: Log) -> Table:
+    """Return the paper's table: mean adversarial accuracy, mean rank and wins, theirs and ours."""
+    result = standings(grid, log)
+    total = len(instances_of(grid))
+    ordered = sorted(result, key=lambda name: mean_and_error(list(result[name].scores.values()))[0])
+    rows = []
+    for name in ordered:
+        standing = result[name]
+        published = PUBLISHED.get(name)
+        rows.append(
+            [
+                name,
+                _with_error(*mean_and_error(list(standing.scores.values()))),
+                _with_error(*mean_and_error(standing.ranks)),
+                str(standing.wins),
+                f"{len(standing.scores)}/{total}",
+                NOTHING if published is None else _with_error(published.accuracy, published.accuracy_error),
+                NOTHING if published is None else _with_error(published.rank, published.rank_error),
+                NOTHING if published is None else str(published.wins),
+            ]
+        )
+    rows += [
+        [
+            name,
+            *[NOTHING] * 4,
+            _with_error(published.accuracy, published.accuracy_error),
+            _with_error(published.rank, published.rank_error),
+            str(published.wins),
+        ]
+        for name, published in PUBLISHED.items()
+        if name not in result
+    ]
+    return Table(
+        "Adversarial accuracy on the test part",
+        ["method", "mean", "mean rank", "wins", "instances", "paper: mean", "paper: mean rank", "paper: wins"],
+        rows,
+        bold={(len(ordered) - 1, 1)} if ordered else set(),
+        notes=[
+            f"Means ± standard errors over {total} instances; depth {_range(grid.depths)} by {grid.folds}-fold cross "
+            f"validation, at most {grid.time_limit:g} s per fit.",
+            "Ranks and wins are among the methods listed, those of the paper among its own eight (24 instances, "
+            "1800 s per fit).",
+        ],
+    )
+
+
+def per_instance(grid: Grid, log: Log) -> Table:
+    """Return the test score of every method on every instance, with the depth that was chosen."""
+    records = {method.name: final_records(grid, log, method) for method in grid.methods}
+    rows, bold = [], set()
+    for i, instance in enumerate(instances_of(grid)):
+        here = {
+            name: round(by_instance[instance]["result"]["test_adversarial_accuracy"], 12)
+            for name, by_instance in records.items()
+            if instance in by_instance
+        }
+        row = [instance[0], f"{instance[1]:g}"]
+        for k, name in enumerate(records):
+            if name not in here:
+                row.append(NOTHING)
+                continue
+            cell = records[name][instance]["cell"]
+            factor = "" if cell["radius_factor"] == 1 else f", {cell['radius_factor']:g}ε"
+            row.append(f"{_number(here[name])} (d{cell['depth']}{factor})")
+            if here[name] == max(here.values()):
+                bold.add((i, k + 2))
+        rows.append(row)
+    return Table(
+        "Adversarial accuracy on the test part, by instance",
+        ["data set", "ε", *records],
+        rows,
+        bold=bold,
+        notes=["In parentheses the depth that cross validation chose, and the training radius where it is not ε."],
+    )
+
+
+def shares(grid: Grid, log: Log) -> Table:
+    """Return, by depth, how often optimality was proven, and the ratios of the paper's figure."""
+    rows = []
+    total = len(instances_of(grid))
+    for depth in grid.depths:
+        at_depth = ratios(grid, log, depth)
+        rows.append(
+            [
+                str(depth),
+                f"{len(at_depth.proven)}/{total}",
+                f"{len(at_depth.proven) / total:.0%}",
+                str(sum(_all_radii_proven(grid, at_depth.proven).values())),
+                *_mean_and_least(list(at_depth.to_optimal.values())),
+                *_mean_and_least(list(at_depth.to_bound.values())),
+            ]
+        )
+    return Table(
+        "Proven optima and ratios by depth, training part",
+        [
+            "depth",
+            "proven",
+            "share",
+            "sets with all proven",
+            "GROOT / optimal",
+            "least",
+            "optimal / bound",
+            "least",
+        ],
+        rows,
+        notes=[
+            f"{total} instances, at most {grid.time_limit:g} s per fit; ratios of adversarial accuracies over the "
+            "instances with a proof.",
+        ],
+    )
+
+
+def _all_radii_proven(grid: Grid, proven: dict[tuple[str, float, int], float]) -> dict[str, bool]:
+    by_set = dict.fromkeys(grid.datasets, True)
+    for instance in instances_of(grid):
+        by_set[instance[0]] &= instance in proven
+    return by_set
+
+
+def _mean_and_least(values: list[float]) -> tuple[str, str]:
+    return (_number(sum(values) / len(values)), _number(min(values))) if values else (NOTHING, NOTHING)
+
+
+def fits(grid: Grid, log: Log) -> Table:
+    """Return every fit of a grid without selection."""
+    rows = []
+    for depth in grid.depths:
+        for method in grid.methods:
+            for (dataset, radius, _), record in fit_records(grid, log, method, depth).items():
+                result = record["result"]
+                bound = NOTHING if result["bound"] is None else f"{result['bound']:g}"
+                rows.append(
+                    [
+                        dataset,
+                        method.name,
+                        result["status"],
+                        f"{radius:g}",
+                        str(depth),
+                        f"{result['objective']:g}",
+                        bound,
+                        _number(result["train_adversarial_accuracy"]),
+                        _number(result["test_adversarial_accuracy"]),
+                        f"{result['seconds']:.2f}",
+                    ]
+                )
+    rows.sort(key=lambda row: (row[0], float(row[3]), int(row[4])))
+    columns = ["data set", "method", "status", "ε", "depth", "errors", "bound", "training", "test", "seconds"]
+    return Table("Fits on the training part, adversarial accuracy", columns, rows, left=3)
+
+
+def over_time(grid: Grid, log: Log) -> Table:
+    """Return the mean training error at some moments."""
+    moments = [moment for moment in (0.1, 1.0, 10.0, 100.0, 1000.0) if moment < grid.time_limit] + [grid.time_limit]
+    rows = []
+    for method in grid.methods:
+        records = list(fit_records(grid, log, method, grid.depths[0]).values())
+        errors = [mean_and_error([error_at(record, moment) for record in records])[0] for moment in moments]
+        rows.append([method.name, *(_number(error) for error in errors), str(len(records))])
+    return Table(
+        f"Mean share of training samples lost over time, depth {grid.depths[0]}",
+        ["method", *(f"{moment:g} s" for moment in moments), "instances"],
+        rows,
+    )
+
+
+def chosen_radii(grid: Grid, log: Log) -> Table:
+    """Return the radii at 75 %, 50 % and 25 % of the bound's range, ours and the paper's."""
+    rows = []
+    for dataset in grid.datasets:
+        record = log.succeeded(key_of(CurveCell(dataset)))
+        ours = NOTHING if record is None else _radii_text(record["result"]["chosen"])
+        rows.append([dataset, ours, _radii_text(PAPER_RADII[dataset]) if dataset in PAPER_RADII else NOTHING])
+    return Table("Radii at 75 %, 50 % and 25 % of the bound's range", ["data set", "ours", "paper"], rows)
+
+
+def _radii_text(radii: list[float] | tuple[float, ...]) -> str:
+    return ", ".join(f"{radius:g}" for radius in radii)
+
+
+def _range(depths: tuple[int, ...]) -> str:
+    return f"{min(depths)} to {max(depths)}" if len(depths) > 1 else str(depths[0])
+
+
+def _number(value: float) -> str:
+    return NOTHING if math.isnan(value) else f"{value:.4f}"
+
+
+def _with_error(value: float, error: float) -> str:
+    if math.isnan(value):
+        return NOTHING
+    return f"{value:.3f}" if math.isnan(error) else f"{value:.3f} ± {error:.3f}"
