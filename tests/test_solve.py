@@ -14,13 +14,14 @@ from hardwood.tree import IndexTree
 
 X = np.array([[0.0], [1.0], [2.0], [3.0]])
 Y = np.array([0, 0, 1, 0])
-BEST = IndexTree.from_nested((0, 1, 0, (0, 2, 1, 0)))  # right on all four
-STUMP = IndexTree.from_nested((0, 1, 0, 1))  # loses the last one
+# With radius 0.1 the eight ends are eight clusters: sample i has ranks 2i and 2i + 1.
+BEST = IndexTree.from_nested((0, 3, 0, (0, 5, 1, 0)))  # right on all four
+STUMP = IndexTree.from_nested((0, 3, 0, 1))  # loses the last one
 
 
 @pytest.fixture
 def problem() -> Problem:
-    return Problem.from_data(X, Y, 0.1, 2).replace()
+    return Problem.from_data(X, Y, 0.1, 2)
 
 
 Behaviour = Callable[[Problem, Run], None]
@@ -39,11 +40,6 @@ def make_solver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., str]]
         return "told"
 
     return make  # type: ignore[return-value]
-
-
-# With radius 0.1 the eight ends are eight clusters: sample i has ranks 2i and 2i + 1.
-BEST = IndexTree.from_nested((0, 3, 0, (0, 5, 1, 0)))
-STUMP = IndexTree.from_nested((0, 3, 0, 1))
 
 
 def test_a_proof_needs_objective_and_bound_to_meet(problem: Problem, make_solver: Callable[..., str]) -> None:
@@ -114,7 +110,19 @@ def test_a_crash_before_any_tree_names_the_solver(problem: Problem, make_solver:
     with pytest.raises(SolverError, match="solver 'told' failed: ZeroDivisionError: oops"):
         solve(problem, make_solver(crash))
     with pytest.warns(SolverFailureWarning):
-        assert solve(problem, make_solver(crash), start=BEST).objective == 0
+        assert solve(problem, make_solver(crash), start=STUMP).objective == 1
+
+
+def test_a_start_that_meets_the_bound_of_any_model_is_proven_at_once(
+    problem: Problem, make_solver: Callable[..., str]
+) -> None:
+    def never(problem: Problem, run: Run) -> None:
+        raise AssertionError("nothing is left to do")
+
+    # Twins of different classes: one of them must be lost, and the start loses no more.
+    twins = Problem.from_data(np.vstack([X, [[0.0]]]), [*Y, 1], 0.1, 2)
+    result = solve(twins, make_solver(never), start=BEST)
+    assert (result.status, result.objective, result.bound, result.stopped_by) == (Status.OPTIMAL, 1, 1, "proof")
 
 
 def test_ctrl_c_returns_the_incumbent(problem: Problem, make_solver: Callable[..., str]) -> None:
@@ -156,12 +164,17 @@ def test_a_start_is_kept_and_handed_over(problem: Problem, make_solver: Callable
     def check(problem: Problem, run: Run) -> None:
         assert run.start is not None
         assert run.start.n_leaves == 3
-        assert run.best_objective == 0
+        assert run.best_objective == 1
 
-    told = make_solver(check)
-    assert solve(problem, told, start=BEST).objective == 0
-    tree = solve(problem, told, start=BEST).tree
-    assert solve(problem, told, start=tree).objective == 0
+    handed: list[bool] = []
+    told = make_solver(lambda problem, run: (check(problem, run), handed.append(True))[0])
+    # One more sample that no split at these places can save keeps the bound of any model below the start's cost.
+    harder = Problem.from_data(np.vstack([X, [[0.5]]]), [*Y, 1], 0.1, 2)
+    best = IndexTree.from_nested((0, 5, 0, (0, 7, 1, 0)))
+    assert solve(harder, told, start=best).objective == 1
+    tree = solve(harder, told, start=best).tree
+    assert solve(harder, told, start=tree).objective == 1
+    assert len(handed) == 3
 
 
 def test_a_start_that_does_not_fit_is_refused(problem: Problem, make_solver: Callable[..., str]) -> None:

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from hardwood.bounds import matching_bound
 from hardwood.errors import HardwoodError, InvalidInputError, MissingEngineError, SolverError
 from hardwood.problem import Problem
 from hardwood.reachability import objective, place, to_indices
@@ -25,6 +26,10 @@ from hardwood.tree import IndexTree, Tree
 
 FLOAT_TOLERANCE = 1e-9
 """With weights that are not whole numbers, objective and bound meet within this share of the total weight."""
+
+
+MOST_CELLS_FOR_ROOT_BOUND = 2_000_000
+"""On larger tables the bound of any model may take longer than a user wants to wait for a first tree."""
 
 
 class SolverFailureWarning(UserWarning):
@@ -326,7 +331,10 @@ def solve(
         # The result of a heuristic is its own tree, for better or worse; any other starts from something.
         run.report(best_leaf(problem))
     _take_start(run, start)
-    stopped_by = _guarded(method, run, reported_before=len(run.trace), has_start=start is not None)
+    if method.proves and problem.lower.size <= MOST_CELLS_FOR_ROOT_BOUND and not run.should_stop():
+        # What no model can avoid, and one leaf: often all the proof that is needed (Theorem 2 of the paper).
+        run.report(bound=matching_bound(problem) + problem.leaf_penalty)
+    stopped_by = "proof" if method.proves and run.is_proven else _guarded(method, run, reported_before=len(run.trace), has_start=start is not None)
     return _as_result(method, run, stopped_by)
 
 
