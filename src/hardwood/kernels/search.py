@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from hardwood.kernels.search_compile import entry
+from hardwood.kernels.search_compile import kernel
 from hardwood.kernels.search_deep import sweep_deep
 from hardwood.kernels.search_depth2 import sweep_depth2
 from hardwood.kernels.search_node import fill_node, leaf_cost, remember_weights
 from hardwood.kernels.search_state import GENERAL, WEIGHT
 
 
-@entry
+@kernel
 def open_root(data, work, events, weight, member, depth):
     """Fill slot 1 with all samples; return the cost and the label of the best plain leaf.
 
@@ -29,7 +29,7 @@ def open_root(data, work, events, weight, member, depth):
     return leaf_cost(data, work, 1)
 
 
-@entry
+@kernel
 def sweep_root(data, work, depth, feature, cutoff, start):
     """Look for a tree that costs less than `cutoff` and splits the root on `feature`.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hardwood.kernels.search_compile import inner
+from hardwood.kernels.search_compile import kernel
 from hardwood.kernels.search_depth2 import bring_forward, copy_tree, solve_depth2
 from hardwood.kernels.search_node import (
     fill_node,
@@ -70,7 +70,7 @@ from hardwood.kernels.search_state import (
 )
 
 
-@inner
+@kernel
 def graft(tree, root, subtree, size):
     """Copy a heap of `size` nodes into `tree` below the node `root`."""
     level_start = 1
@@ -83,7 +83,7 @@ def graft(tree, root, subtree, size):
         target *= 2
 
 
-@inner
+@kernel
 def add_to_pool(data, work, child, size):
     """Keep the child's best tree, with the samples it loses, in the place of the one least recently used."""
     age = work.pool[child, AGE]
@@ -130,7 +130,7 @@ def add_to_pool(data, work, child, size):
     work.pool[child, LEAVES, place] = leaves
 
 
-@inner
+@kernel
 def cheapest_in_pool(data, work, slot, child_slot):
     """Price the pooled trees of a child under its present weights."""
     child = child_slot & 1
@@ -157,7 +157,7 @@ def cheapest_in_pool(data, work, slot, child_slot):
     return best, best_price
 
 
-@inner
+@kernel
 def ascend_on_pool(data, work, slot, feature, cutoff, given_up, tree_size):
     """Move weight between the children until no pair of pooled trees is cheaper than `cutoff`.
 
@@ -226,7 +226,7 @@ def ascend_on_pool(data, work, slot, feature, cutoff, given_up, tree_size):
     return status, price_left, price_right, worst
 
 
-@inner
+@kernel
 def open_child(data, work, slot, child, feature, first, last, depth):
     """Fill the child's slot with the samples of its side."""
     child_slot = 2 * slot + child
@@ -262,7 +262,7 @@ def open_child(data, work, slot, child, feature, first, last, depth):
     )
 
 
-@inner
+@kernel
 def weigh_child(data, work, slot, child):
     """Hand the child the weights of its side."""
     weight = work.vector[2 * slot + child, WEIGHT]
@@ -275,7 +275,7 @@ def weigh_child(data, work, slot, child):
     remember_weights(data, work, 2 * slot + child)
 
 
-@inner
+@kernel
 def sweep_deep(data, work, slot, depth, feature, cutoff, start):
     """Look for a tree below `cutoff` among the thresholds of one feature, from active candidate `start` on.
 

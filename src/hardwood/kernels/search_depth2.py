@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hardwood.kernels.search_compile import inner
+from hardwood.kernels.search_compile import kernel
 from hardwood.kernels.search_node import (
     leaf_cost,
     list_active,
@@ -67,7 +67,7 @@ from hardwood.kernels.search_state import (
 )
 
 
-@inner
+@kernel
 def scan_feature(data, work, slot, child, feature):
     """Cost of the best stump of a child on one feature."""
     size = work.scalar[slot, SIZE]
@@ -99,7 +99,7 @@ def scan_feature(data, work, slot, child, feature):
     return cost + 2 * data.control[PENALTY]
 
 
-@inner
+@kernel
 def write_stump(data, work, slot, child, feature):
     """Write the child's best stump on `feature` into the slot's tree, as node ``2 + child``."""
     tree = work.tree[slot, CURRENT]
@@ -149,7 +149,7 @@ def write_stump(data, work, slot, child, feature):
     tree[2 * node + 1, 2] = right
 
 
-@inner
+@kernel
 def mark_wrong(data, work, slot, child):
     """Mark the samples that the child's stump loses."""
     tree = work.tree[slot, CURRENT]
@@ -178,7 +178,7 @@ def mark_wrong(data, work, slot, child):
                 wrong[i] |= bit
 
 
-@inner
+@kernel
 def forget_features(work, slot):
     """Forget all bounds per feature, as if no scan had been made before."""
     for j in range(work.feature.shape[2] - 1):
@@ -186,7 +186,7 @@ def forget_features(work, slot):
         work.feature[slot, BOUND + 1, j] = 0
 
 
-@inner
+@kernel
 def copy_tree(target, source, size):
     """Copy a heap of `size` nodes."""
     for h in range(1, size):
@@ -194,7 +194,7 @@ def copy_tree(target, source, size):
             target[h, c] = source[h, c]
 
 
-@inner
+@kernel
 def evaluate_stumps(data, work, slot, feature, cutoff, given_up, rounds):
     """Raise the bound of the sides set by `set_sides` to `cutoff`, or find a pair of stumps below it.
 
@@ -293,7 +293,7 @@ def evaluate_stumps(data, work, slot, feature, cutoff, given_up, rounds):
     return UNDECIDED, 0, -1
 
 
-@inner
+@kernel
 def settle_threshold(data, work, slot, feature, threshold, cutoff, first_sample):
     """Close the gap of one threshold by branching on samples: must be correct, or given up and paid for."""
     depth = 0
@@ -330,7 +330,7 @@ def settle_threshold(data, work, slot, feature, threshold, cutoff, first_sample)
         value = cutoff
 
 
-@inner
+@kernel
 def sweep_depth2(data, work, slot, feature, cutoff, start):
     """Look for a tree below `cutoff` among the thresholds of one feature, from active candidate `start` on.
 
@@ -384,7 +384,7 @@ def sweep_depth2(data, work, slot, feature, cutoff, start):
     return cutoff, n_active
 
 
-@inner
+@kernel
 def solve_depth2(data, work, slot, cutoff, stop_at_first):
     """Find the best tree of depth 2 that costs less than `cutoff` and return its cost, or `cutoff` if none does."""
     work.scalar[slot, NODES] += 1
@@ -412,7 +412,7 @@ def solve_depth2(data, work, slot, cutoff, stop_at_first):
     return best
 
 
-@inner
+@kernel
 def bring_forward(order, position):
     """Try the feature at `position` first next time."""
     feature = order[position]

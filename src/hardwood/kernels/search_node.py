@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hardwood.kernels.search_compile import inner
+from hardwood.kernels.search_compile import kernel
 from hardwood.kernels.search_state import (
     ACTIVE,
     BOUND,
@@ -45,7 +45,7 @@ from hardwood.kernels.search_state import (
 )
 
 
-@inner
+@kernel
 def fill_node(data, work, slot, source, n_source, member, split_orders):
     """Keep the events of the members of a node, in order, and find the thresholds that no other one dominates.
 
@@ -112,7 +112,7 @@ def fill_node(data, work, slot, source, n_source, member, split_orders):
         work.feature[slot, N_CANDIDATES, j] = found
 
 
-@inner
+@kernel
 def remember_weights(data, work, slot):
     """Shift the remembered bounds to the node's new weights.
 
@@ -133,7 +133,7 @@ def remember_weights(data, work, slot):
     work.scalar[slot, MEMORY_SHIFT] += taken
 
 
-@inner
+@kernel
 def remember_bound(data, work, slot, feature, first, last, bound):
     """Note that no tree with a threshold of the cells `first` .. `last` costs less than `bound`."""
     start = work.threshold[slot, feature, CELL, first]
@@ -148,7 +148,7 @@ def remember_bound(data, work, slot, feature, first, last, bound):
         memory[t] = max(memory[t], shifted)
 
 
-@inner
+@kernel
 def list_active(data, work, slot, feature, cutoff):
     """List the candidates of a feature that the remembered bounds leave open."""
     n = 0
@@ -162,7 +162,7 @@ def list_active(data, work, slot, feature, cutoff):
     return n
 
 
-@inner
+@kernel
 def leaf_cost(data, work, slot):
     """Write the best plain leaf into the slot's tree and return its cost."""
     total = work.total[slot, RUNNING]
@@ -186,7 +186,7 @@ def leaf_cost(data, work, slot):
     return everything - total[best] + data.control[PENALTY], best
 
 
-@inner
+@kernel
 def set_sides(data, work, slot, feature, first, last, signed):
     """Share the weights between the two children of the thresholds `first` .. `last`.
 
@@ -262,7 +262,7 @@ def set_sides(data, work, slot, feature, first, last, signed):
         leaf_bound(data, work, slot, 1)
 
 
-@inner
+@kernel
 def lower_feature_bounds(data, work, slot, child, taken):
     """Let the bounds per feature follow a change of a child's weights that took `taken` away."""
     bound = work.feature[slot, BOUND + child]
@@ -273,7 +273,7 @@ def lower_feature_bounds(data, work, slot, child, taken):
     leaf_bound(data, work, slot, child)
 
 
-@inner
+@kernel
 def leaf_bound(data, work, slot, child):
     """Set the last entry of the bounds per feature: a child that is a plain leaf."""
     leaf = work.feature.shape[2] - 1
