@@ -182,7 +182,9 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="data sets; all by default")
     parser.add_argument("--depths", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--epsilon", type=float, default=0.03)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000])
+    parser.add_argument(
+        "--sizes", type=int, nargs="+", default=[500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000]
+    )
     parser.add_argument("--time-limit", type=float, default=1800.0)
     a = parser.parse_args()
     if a.what == "table":

@@ -190,7 +190,7 @@ def test_no_time_at_all_still_gives_a_tree(hard_problem: Problem) -> None:
     assert result.objective <= 300
 
 
-def test_a_wide_gap_ends_the_search_early(paper_data: Path) -> None:
+def test_a_wide_gap_ends_the_search_early() -> None:
     rng = np.random.default_rng(2)
     problem = Problem.from_data(rng.random((150, 4)), rng.integers(0, 2, 150), 0.05, 3)
     result = solve(problem, "search", max_gap=0.3)
@@ -223,7 +223,9 @@ def test_start_is_never_lost() -> None:
 
 
 @pytest.mark.parametrize("depth", [1, 2])
-def test_known_optima_of_the_paper_sets_are_met(depth: int, paper_data: Path, known_answers: list[dict[str, str]]) -> None:
+def test_known_optima_of_the_paper_sets_are_met(
+    depth: int, paper_data: Path, known_answers: list[dict[str, str]]
+) -> None:
     for row in known_answers:
         problem = paper_problem(paper_data, row["dataset"], float(row["epsilon"]), depth)
         result = solve(problem, "search")

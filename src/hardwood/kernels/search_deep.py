@@ -202,8 +202,8 @@ def ascend_on_pool(data, work, slot, feature, cutoff, given_up, tree_size):
             worst = worst_now
         if true_cost < cutoff + given_up:
             tree = work.tree[slot, CURRENT]
-            graft(tree, 2, work.tree[2 * slot, POOLED + best_left], tree_size)
-            graft(tree, 3, work.tree[2 * slot + 1, POOLED + best_right], tree_size)
+            graft(tree, np.int64(2), work.tree[2 * slot, POOLED + best_left], tree_size)
+            graft(tree, np.int64(3), work.tree[2 * slot + 1, POOLED + best_right], tree_size)
             return FOUND, true_cost, price_right, worst
         if price >= cutoff:
             return PRUNED, price_left, price_right, worst
@@ -244,10 +244,8 @@ def open_child(data, work, slot, child, feature, first, last, depth):
         )
         if keep_weightless:
             certain = work.flag[slot, CERTAIN, i]
-            if child == 0:
-                certain = certain and upper[i] <= last
-            else:
-                certain = certain and lower[i] > first
+            reaches_other = upper[i] > last if child == 0 else lower[i] <= first
+            certain = certain and not reaches_other
             work.flag[child_slot, CERTAIN, i] = certain
             at_side = at_side or certain
         member[i] = at_side
@@ -292,7 +290,7 @@ def sweep_deep(data, work, slot, depth, feature, cutoff, start):
     mark = work.flag[slot, MARK]
     position = start
     branches = 0
-    given_up = 0
+    given_up = np.int64(0)
     while position < n_active:
         last = position if branches else min(position + width, n_active) - 1
         first_k = work.vector[slot, ACTIVE, position]
@@ -302,7 +300,7 @@ def sweep_deep(data, work, slot, depth, feature, cutoff, start):
         single = first_k == last_k
         open_cutoff = cutoff - given_up
         work.scalar[slot, EVALUATIONS] += 1
-        set_sides(data, work, slot, feature, first, final, False)
+        set_sides(data, work, slot, feature, first, final, np.int64(0))
         if data.control[MIN_LEAF] > 0:
             for k in range(work.pool.shape[2]):
                 work.pool[2 * slot, AGE, k] = -1
@@ -328,8 +326,8 @@ def sweep_deep(data, work, slot, depth, feature, cutoff, start):
             if verdict == UNDECIDED or (single and turn >= data.control[DEEP_ROUNDS] and sample >= 0):
                 break
             if not children_open:
-                open_child(data, work, slot, 0, feature, first, final, depth)
-                open_child(data, work, slot, 1, feature, first, final, depth)
+                for child in range(2):
+                    open_child(data, work, slot, child, feature, first, final, depth)
                 children_open = True
             slack = price_left + price_right - open_cutoff
             ratio = price_left / max(1, price_left + price_right)

@@ -88,7 +88,6 @@ def scan_feature(data, work, slot, child, feature):
             work.scalar[slot, N_CERTAIN + child],
             data.control[MIN_LEAF],
             work.total[slot, RUNNING:],
-            -1,
         )
         if best < 0:
             return data.control[FORBIDDEN]
@@ -121,10 +120,10 @@ def write_stump(data, work, slot, child, feature):
         best_01, best_10 = scan_two_classes(row, row[size:], size, signed, total[1], total[0])
         if best_01 >= best_10:
             left = 0
-            sample = row[position_of(row, size, signed, 1, total[1], best_01)]
+            sample = row[position_of(row, size, signed, np.int64(1), total[1], best_01)]
         else:
             left = 1
-            sample = row[size + position_of(row[size:], size, signed, -1, total[0], best_10)]
+            sample = row[size + position_of(row[size:], size, signed, np.int64(-1), total[0], best_10)]
         right = 1 - left
     else:
         _, event, left, right = scan_any(
@@ -137,7 +136,6 @@ def write_stump(data, work, slot, child, feature):
             work.scalar[slot, N_CERTAIN + child],
             data.control[MIN_LEAF],
             work.total[slot, RUNNING:],
-            -1,
         )
         sample = work.events[slot, feature, event] >> np.uint32(1)
     tree[node, 0] = feature
@@ -219,21 +217,21 @@ def evaluate_stumps(data, work, slot, feature, cutoff, given_up, rounds):
             total = bound[0, best_left] + bound[1, best_right]
             if total >= cutoff:
                 return PRUNED, total, -1
-            if not exact[0, best_left] and (exact[1, best_right] or bound[0, best_left] <= bound[1, best_right]):
-                bound[0, best_left] = scan_feature(data, work, slot, 0, best_left)
-                exact[0, best_left] = 1
-            elif not exact[1, best_right]:
-                bound[1, best_right] = scan_feature(data, work, slot, 1, best_right)
-                exact[1, best_right] = 1
-            else:
+            left_is_exact = exact[0, best_left] == 1
+            right_is_exact = exact[1, best_right] == 1
+            if left_is_exact and right_is_exact:
                 break
+            scan_left = right_is_exact or (not left_is_exact and bound[0, best_left] <= bound[1, best_right])
+            child = 0 if scan_left else 1
+            j = best_left if scan_left else best_right
+            bound[child, j] = scan_feature(data, work, slot, child, j)
+            exact[child, j] = 1
         work.scalar[slot, ROUNDS_DONE] += 1
         for k in range(work.scalar[slot, SIZE]):
             work.flag[slot, WRONG, work.ids[slot, k]] = 0
-        write_stump(data, work, slot, 0, best_left)
-        write_stump(data, work, slot, 1, best_right)
-        mark_wrong(data, work, slot, 0)
-        mark_wrong(data, work, slot, 1)
+        for child in range(2):
+            write_stump(data, work, slot, child, best_left if child == 0 else best_right)
+            mark_wrong(data, work, slot, child)
         penalty = data.control[PENALTY]
         cost = given_up
         for child in range(2):
@@ -286,8 +284,7 @@ def evaluate_stumps(data, work, slot, feature, cutoff, given_up, rounds):
                 b = -b
             left[i] = a
             right[i] = b
-        lower_feature_bounds(data, work, slot, 0, taken_left)
-        lower_feature_bounds(data, work, slot, 1, taken_right)
+        lower_feature_bounds(data, work, slot, taken_left, taken_right)
         if data.control[USE_LAZY_SCAN] == 0:
             forget_features(work, slot)
     return UNDECIDED, 0, -1
@@ -297,7 +294,7 @@ def evaluate_stumps(data, work, slot, feature, cutoff, given_up, rounds):
 def settle_threshold(data, work, slot, feature, threshold, cutoff, first_sample):
     """Close the gap of one threshold by branching on samples: must be correct, or given up and paid for."""
     depth = 0
-    given_up = 0
+    given_up = np.int64(0)
     sample = first_sample
     branch = work.vector[slot, BRANCH]
     mark = work.flag[slot, MARK]
@@ -319,7 +316,7 @@ def settle_threshold(data, work, slot, feature, threshold, cutoff, first_sample)
             mark[branch[depth - 1]] = GIVEN_UP
             given_up += weight[branch[depth - 1]]
         work.scalar[slot, BRANCHES] += 1
-        set_sides(data, work, slot, feature, threshold, threshold, data.control[GENERAL] == 0)
+        set_sides(data, work, slot, feature, threshold, threshold, 1 - data.control[GENERAL])
         status, value, sample = evaluate_stumps(
             data, work, slot, feature, cutoff - given_up, given_up, data.control[ROUNDS]
         )
@@ -354,9 +351,9 @@ def sweep_depth2(data, work, slot, feature, cutoff, start):
         first_k = work.vector[slot, ACTIVE, position]
         last_k = work.vector[slot, ACTIVE, last]
         single = first_k == last_k
-        set_sides(data, work, slot, feature, candidate[first_k], candidate[last_k], data.control[GENERAL] == 0)
+        set_sides(data, work, slot, feature, candidate[first_k], candidate[last_k], 1 - data.control[GENERAL])
         rounds = data.control[ROUNDS] if single else data.control[RANGE_ROUNDS]
-        status, value, sample = evaluate_stumps(data, work, slot, feature, cutoff, 0, rounds)
+        status, value, sample = evaluate_stumps(data, work, slot, feature, cutoff, np.int64(0), rounds)
         if status == PRUNED:
             remember_bound(data, work, slot, feature, first_k, last_k, value)
             position = last + 1

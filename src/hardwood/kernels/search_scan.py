@@ -54,7 +54,7 @@ def position_of(order, size, signed, sign, start, value):
 
 
 @kernel
-def scan_any(events, n_events, label, weight, count, total, n_certain, min_leaf, running, value):
+def scan_any(events, n_events, label, weight, count, total, n_certain, min_leaf, running):
     """Best split on one feature for any number of classes, with `min_leaf` certain samples in both leaves.
 
     Parameters
@@ -63,8 +63,6 @@ def scan_any(events, n_events, label, weight, count, total, n_certain, min_leaf,
         ``2 sample + kind`` in order, kind 0: lower end, 1: upper end.
     running : (2, classes) int64
         Scratch: the weight per class that certainly goes left, and right.
-    value : int
-        Stop as soon as this value is met; -1 looks for the best.
 
     Returns
     -------
@@ -106,7 +104,5 @@ def scan_any(events, n_events, label, weight, count, total, n_certain, min_leaf,
                     best_event = k
                     best_left = a
                     best_right = d
-                    if best == value:
-                        return best, best_event, best_left, best_right
         allowed = True
     return best, best_event, best_left, best_right
