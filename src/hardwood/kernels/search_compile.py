@@ -1,4 +1,8 @@
-"""How the kernels of the exact search are compiled: without the GIL, kept on disk, no checks for division by zero."""
+"""How the kernels of the exact search are compiled: without the GIL, kept on disk, no checks for division by zero.
+
+Numba compiles a function again for every literal that it is called with, and all it calls with it. A kernel that calls
+another one therefore passes variables or ``np.int64(0)``, never ``0``.
+"""
 
 from __future__ import annotations
 

@@ -351,7 +351,7 @@ def sweep_deep(data, work, slot, depth, feature, cutoff, start):
                     if got == target or data.control[FIRST_TREE] == 0:
                         for k in range(data.rank.shape[1]):
                             child_feature = work.feature[child_slot, FEATURE_ORDER, k]
-                            at = 0
+                            at = np.int64(0)
                             while True:
                                 cost, at = sweep_deep(data, work, child_slot, depth - 1, child_feature, got, at)
                                 if cost >= got:

@@ -257,8 +257,8 @@ def evaluate_stumps(data, work, slot, feature, cutoff, given_up, rounds):
         if turn == rounds or disagreements == 0:
             return UNDECIDED, total, worst
         step = max(1, (cutoff - total) // disagreements)
-        taken_left = 0
-        taken_right = 0
+        taken_left = np.int64(0)
+        taken_right = np.int64(0)
         share = work.share[slot, feature]
         left = work.vector[slot, SIDE + 0]
         right = work.vector[slot, SIDE + 1]
@@ -396,13 +396,13 @@ def solve_depth2(data, work, slot, cutoff, stop_at_first):
             return best
     for turn in range(data.rank.shape[1]):
         feature = work.feature[slot, FEATURE_ORDER, turn]
-        position = 0
+        position = np.int64(0)
         while True:
             value, position = sweep_depth2(data, work, slot, feature, best, position)
             if value >= best:
                 break
             best = value
-            copy_tree(best_tree, work.tree[slot, CURRENT], 8)
+            copy_tree(best_tree, work.tree[slot, CURRENT], np.int64(8))
             bring_forward(work.feature[slot, FEATURE_ORDER], turn)
             if stop_at_first:
                 return best

@@ -62,8 +62,8 @@ def fill_node(data, work, slot, source, n_source, member, split_orders):
             work.ids[slot, size] = i
             size += 1
     work.scalar[slot, SIZE] = size
-    taken_left = 0
-    taken_right = 0
+    taken_left = np.int64(0)
+    taken_right = np.int64(0)
     left = work.vector[slot, SIDE]
     right = work.vector[slot, SIDE + 1]
     for i in range(n):
@@ -209,8 +209,8 @@ def set_sides(data, work, slot, feature, first, last, signed):
     for c in range(total.shape[1]):
         total[0, c] = 0
         total[1, c] = 0
-    taken_left = 0
-    taken_right = 0
+    taken_left = np.int64(0)
+    taken_right = np.int64(0)
     certain_left = 0
     certain_right = 0
     for k in range(work.scalar[slot, SIZE]):
