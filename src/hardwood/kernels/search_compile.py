@@ -1,19 +1,11 @@
-"""How the kernels of the exact search are compiled.
+"""How the kernels of the exact search are compiled: without the GIL, kept on disk, no checks for division by zero.
 
-Only the entry points can be called from Python and are cached on disk; the code of the inner functions is linked into
-them. Nothing is allocated inside, so reference counting is off: the caller holds the arrays.
+Numba compiles a function again for every literal that it is called with, and all it calls with it. A kernel that calls
+another one therefore passes variables or ``np.int64(0)``, never ``0``.
 """
 
 from __future__ import annotations
 
 from numba import njit
 
-entry = njit(cache=True, nogil=True, error_model="numpy", no_rewrites=True, _nrt=False)
-inner = njit(
-    nogil=True,
-    error_model="numpy",
-    no_rewrites=True,
-    no_cpython_wrapper=True,
-    no_cfunc_wrapper=True,
-    _nrt=False,
-)
+kernel = njit(cache=True, nogil=True, error_model="numpy")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hardwood.kernels.search_compile import inner
+from hardwood.kernels.search_compile import kernel
 from hardwood.kernels.search_depth2 import bring_forward, copy_tree, solve_depth2
 from hardwood.kernels.search_node import (
     fill_node,
@@ -70,7 +70,7 @@ from hardwood.kernels.search_state import (
 )
 
 
-@inner
+@kernel
 def graft(tree, root, subtree, size):
     """Copy a heap of `size` nodes into `tree` below the node `root`."""
     level_start = 1
@@ -83,7 +83,7 @@ def graft(tree, root, subtree, size):
         target *= 2
 
 
-@inner
+@kernel
 def add_to_pool(data, work, child, size):
     """Keep the child's best tree, with the samples it loses, in the place of the one least recently used."""
     age = work.pool[child, AGE]
@@ -130,7 +130,7 @@ def add_to_pool(data, work, child, size):
     work.pool[child, LEAVES, place] = leaves
 
 
-@inner
+@kernel
 def cheapest_in_pool(data, work, slot, child_slot):
     """Price the pooled trees of a child under its present weights."""
     child = child_slot & 1
@@ -157,7 +157,7 @@ def cheapest_in_pool(data, work, slot, child_slot):
     return best, best_price
 
 
-@inner
+@kernel
 def ascend_on_pool(data, work, slot, feature, cutoff, given_up, tree_size):
     """Move weight between the children until no pair of pooled trees is cheaper than `cutoff`.
 
@@ -202,8 +202,8 @@ def ascend_on_pool(data, work, slot, feature, cutoff, given_up, tree_size):
             worst = worst_now
         if true_cost < cutoff + given_up:
             tree = work.tree[slot, CURRENT]
-            graft(tree, 2, work.tree[2 * slot, POOLED + best_left], tree_size)
-            graft(tree, 3, work.tree[2 * slot + 1, POOLED + best_right], tree_size)
+            graft(tree, np.int64(2), work.tree[2 * slot, POOLED + best_left], tree_size)
+            graft(tree, np.int64(3), work.tree[2 * slot + 1, POOLED + best_right], tree_size)
             return FOUND, true_cost, price_right, worst
         if price >= cutoff:
             return PRUNED, price_left, price_right, worst
@@ -226,7 +226,7 @@ def ascend_on_pool(data, work, slot, feature, cutoff, given_up, tree_size):
     return status, price_left, price_right, worst
 
 
-@inner
+@kernel
 def open_child(data, work, slot, child, feature, first, last, depth):
     """Fill the child's slot with the samples of its side."""
     child_slot = 2 * slot + child
@@ -244,10 +244,8 @@ def open_child(data, work, slot, child, feature, first, last, depth):
         )
         if keep_weightless:
             certain = work.flag[slot, CERTAIN, i]
-            if child == 0:
-                certain = certain and upper[i] <= last
-            else:
-                certain = certain and lower[i] > first
+            reaches_other = upper[i] > last if child == 0 else lower[i] <= first
+            certain = certain and not reaches_other
             work.flag[child_slot, CERTAIN, i] = certain
             at_side = at_side or certain
         member[i] = at_side
@@ -262,7 +260,7 @@ def open_child(data, work, slot, child, feature, first, last, depth):
     )
 
 
-@inner
+@kernel
 def weigh_child(data, work, slot, child):
     """Hand the child the weights of its side."""
     weight = work.vector[2 * slot + child, WEIGHT]
@@ -275,7 +273,7 @@ def weigh_child(data, work, slot, child):
     remember_weights(data, work, 2 * slot + child)
 
 
-@inner
+@kernel
 def sweep_deep(data, work, slot, depth, feature, cutoff, start):
     """Look for a tree below `cutoff` among the thresholds of one feature, from active candidate `start` on.
 
@@ -292,7 +290,7 @@ def sweep_deep(data, work, slot, depth, feature, cutoff, start):
     mark = work.flag[slot, MARK]
     position = start
     branches = 0
-    given_up = 0
+    given_up = np.int64(0)
     while position < n_active:
         last = position if branches else min(position + width, n_active) - 1
         first_k = work.vector[slot, ACTIVE, position]
@@ -302,7 +300,7 @@ def sweep_deep(data, work, slot, depth, feature, cutoff, start):
         single = first_k == last_k
         open_cutoff = cutoff - given_up
         work.scalar[slot, EVALUATIONS] += 1
-        set_sides(data, work, slot, feature, first, final, False)
+        set_sides(data, work, slot, feature, first, final, np.int64(0))
         if data.control[MIN_LEAF] > 0:
             for k in range(work.pool.shape[2]):
                 work.pool[2 * slot, AGE, k] = -1
@@ -328,8 +326,8 @@ def sweep_deep(data, work, slot, depth, feature, cutoff, start):
             if verdict == UNDECIDED or (single and turn >= data.control[DEEP_ROUNDS] and sample >= 0):
                 break
             if not children_open:
-                open_child(data, work, slot, 0, feature, first, final, depth)
-                open_child(data, work, slot, 1, feature, first, final, depth)
+                for child in range(2):
+                    open_child(data, work, slot, child, feature, first, final, depth)
                 children_open = True
             slack = price_left + price_right - open_cutoff
             ratio = price_left / max(1, price_left + price_right)
@@ -353,7 +351,7 @@ def sweep_deep(data, work, slot, depth, feature, cutoff, start):
                     if got == target or data.control[FIRST_TREE] == 0:
                         for k in range(data.rank.shape[1]):
                             child_feature = work.feature[child_slot, FEATURE_ORDER, k]
-                            at = 0
+                            at = np.int64(0)
                             while True:
                                 cost, at = sweep_deep(data, work, child_slot, depth - 1, child_feature, got, at)
                                 if cost >= got:

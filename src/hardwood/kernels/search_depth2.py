@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hardwood.kernels.search_compile import inner
+from hardwood.kernels.search_compile import kernel
 from hardwood.kernels.search_node import (
     leaf_cost,
     list_active,
@@ -67,7 +67,7 @@ from hardwood.kernels.search_state import (
 )
 
 
-@inner
+@kernel
 def scan_feature(data, work, slot, child, feature):
     """Cost of the best stump of a child on one feature."""
     size = work.scalar[slot, SIZE]
@@ -88,7 +88,6 @@ def scan_feature(data, work, slot, child, feature):
             work.scalar[slot, N_CERTAIN + child],
             data.control[MIN_LEAF],
             work.total[slot, RUNNING:],
-            -1,
         )
         if best < 0:
             return data.control[FORBIDDEN]
@@ -99,7 +98,7 @@ def scan_feature(data, work, slot, child, feature):
     return cost + 2 * data.control[PENALTY]
 
 
-@inner
+@kernel
 def write_stump(data, work, slot, child, feature):
     """Write the child's best stump on `feature` into the slot's tree, as node ``2 + child``."""
     tree = work.tree[slot, CURRENT]
@@ -121,10 +120,10 @@ def write_stump(data, work, slot, child, feature):
         best_01, best_10 = scan_two_classes(row, row[size:], size, signed, total[1], total[0])
         if best_01 >= best_10:
             left = 0
-            sample = row[position_of(row, size, signed, 1, total[1], best_01)]
+            sample = row[position_of(row, size, signed, np.int64(1), total[1], best_01)]
         else:
             left = 1
-            sample = row[size + position_of(row[size:], size, signed, -1, total[0], best_10)]
+            sample = row[size + position_of(row[size:], size, signed, np.int64(-1), total[0], best_10)]
         right = 1 - left
     else:
         _, event, left, right = scan_any(
@@ -137,7 +136,6 @@ def write_stump(data, work, slot, child, feature):
             work.scalar[slot, N_CERTAIN + child],
             data.control[MIN_LEAF],
             work.total[slot, RUNNING:],
-            -1,
         )
         sample = work.events[slot, feature, event] >> np.uint32(1)
     tree[node, 0] = feature
@@ -149,7 +147,7 @@ def write_stump(data, work, slot, child, feature):
     tree[2 * node + 1, 2] = right
 
 
-@inner
+@kernel
 def mark_wrong(data, work, slot, child):
     """Mark the samples that the child's stump loses."""
     tree = work.tree[slot, CURRENT]
@@ -178,7 +176,7 @@ def mark_wrong(data, work, slot, child):
                 wrong[i] |= bit
 
 
-@inner
+@kernel
 def forget_features(work, slot):
     """Forget all bounds per feature, as if no scan had been made before."""
     for j in range(work.feature.shape[2] - 1):
@@ -186,7 +184,7 @@ def forget_features(work, slot):
         work.feature[slot, BOUND + 1, j] = 0
 
 
-@inner
+@kernel
 def copy_tree(target, source, size):
     """Copy a heap of `size` nodes."""
     for h in range(1, size):
@@ -194,7 +192,7 @@ def copy_tree(target, source, size):
             target[h, c] = source[h, c]
 
 
-@inner
+@kernel
 def evaluate_stumps(data, work, slot, feature, cutoff, given_up, rounds):
     """Raise the bound of the sides set by `set_sides` to `cutoff`, or find a pair of stumps below it.
 
@@ -219,21 +217,21 @@ def evaluate_stumps(data, work, slot, feature, cutoff, given_up, rounds):
             total = bound[0, best_left] + bound[1, best_right]
             if total >= cutoff:
                 return PRUNED, total, -1
-            if not exact[0, best_left] and (exact[1, best_right] or bound[0, best_left] <= bound[1, best_right]):
-                bound[0, best_left] = scan_feature(data, work, slot, 0, best_left)
-                exact[0, best_left] = 1
-            elif not exact[1, best_right]:
-                bound[1, best_right] = scan_feature(data, work, slot, 1, best_right)
-                exact[1, best_right] = 1
-            else:
+            left_is_exact = exact[0, best_left] == 1
+            right_is_exact = exact[1, best_right] == 1
+            if left_is_exact and right_is_exact:
                 break
+            scan_left = right_is_exact or (not left_is_exact and bound[0, best_left] <= bound[1, best_right])
+            child = 0 if scan_left else 1
+            j = best_left if scan_left else best_right
+            bound[child, j] = scan_feature(data, work, slot, child, j)
+            exact[child, j] = 1
         work.scalar[slot, ROUNDS_DONE] += 1
         for k in range(work.scalar[slot, SIZE]):
             work.flag[slot, WRONG, work.ids[slot, k]] = 0
-        write_stump(data, work, slot, 0, best_left)
-        write_stump(data, work, slot, 1, best_right)
-        mark_wrong(data, work, slot, 0)
-        mark_wrong(data, work, slot, 1)
+        for child in range(2):
+            write_stump(data, work, slot, child, best_left if child == 0 else best_right)
+            mark_wrong(data, work, slot, child)
         penalty = data.control[PENALTY]
         cost = given_up
         for child in range(2):
@@ -259,8 +257,8 @@ def evaluate_stumps(data, work, slot, feature, cutoff, given_up, rounds):
         if turn == rounds or disagreements == 0:
             return UNDECIDED, total, worst
         step = max(1, (cutoff - total) // disagreements)
-        taken_left = 0
-        taken_right = 0
+        taken_left = np.int64(0)
+        taken_right = np.int64(0)
         share = work.share[slot, feature]
         left = work.vector[slot, SIDE + 0]
         right = work.vector[slot, SIDE + 1]
@@ -286,18 +284,17 @@ def evaluate_stumps(data, work, slot, feature, cutoff, given_up, rounds):
                 b = -b
             left[i] = a
             right[i] = b
-        lower_feature_bounds(data, work, slot, 0, taken_left)
-        lower_feature_bounds(data, work, slot, 1, taken_right)
+        lower_feature_bounds(data, work, slot, taken_left, taken_right)
         if data.control[USE_LAZY_SCAN] == 0:
             forget_features(work, slot)
     return UNDECIDED, 0, -1
 
 
-@inner
+@kernel
 def settle_threshold(data, work, slot, feature, threshold, cutoff, first_sample):
     """Close the gap of one threshold by branching on samples: must be correct, or given up and paid for."""
     depth = 0
-    given_up = 0
+    given_up = np.int64(0)
     sample = first_sample
     branch = work.vector[slot, BRANCH]
     mark = work.flag[slot, MARK]
@@ -319,7 +316,7 @@ def settle_threshold(data, work, slot, feature, threshold, cutoff, first_sample)
             mark[branch[depth - 1]] = GIVEN_UP
             given_up += weight[branch[depth - 1]]
         work.scalar[slot, BRANCHES] += 1
-        set_sides(data, work, slot, feature, threshold, threshold, data.control[GENERAL] == 0)
+        set_sides(data, work, slot, feature, threshold, threshold, 1 - data.control[GENERAL])
         status, value, sample = evaluate_stumps(
             data, work, slot, feature, cutoff - given_up, given_up, data.control[ROUNDS]
         )
@@ -330,7 +327,7 @@ def settle_threshold(data, work, slot, feature, threshold, cutoff, first_sample)
         value = cutoff
 
 
-@inner
+@kernel
 def sweep_depth2(data, work, slot, feature, cutoff, start):
     """Look for a tree below `cutoff` among the thresholds of one feature, from active candidate `start` on.
 
@@ -354,9 +351,9 @@ def sweep_depth2(data, work, slot, feature, cutoff, start):
         first_k = work.vector[slot, ACTIVE, position]
         last_k = work.vector[slot, ACTIVE, last]
         single = first_k == last_k
-        set_sides(data, work, slot, feature, candidate[first_k], candidate[last_k], data.control[GENERAL] == 0)
+        set_sides(data, work, slot, feature, candidate[first_k], candidate[last_k], 1 - data.control[GENERAL])
         rounds = data.control[ROUNDS] if single else data.control[RANGE_ROUNDS]
-        status, value, sample = evaluate_stumps(data, work, slot, feature, cutoff, 0, rounds)
+        status, value, sample = evaluate_stumps(data, work, slot, feature, cutoff, np.int64(0), rounds)
         if status == PRUNED:
             remember_bound(data, work, slot, feature, first_k, last_k, value)
             position = last + 1
@@ -384,7 +381,7 @@ def sweep_depth2(data, work, slot, feature, cutoff, start):
     return cutoff, n_active
 
 
-@inner
+@kernel
 def solve_depth2(data, work, slot, cutoff, stop_at_first):
     """Find the best tree of depth 2 that costs less than `cutoff` and return its cost, or `cutoff` if none does."""
     work.scalar[slot, NODES] += 1
@@ -399,20 +396,20 @@ def solve_depth2(data, work, slot, cutoff, stop_at_first):
             return best
     for turn in range(data.rank.shape[1]):
         feature = work.feature[slot, FEATURE_ORDER, turn]
-        position = 0
+        position = np.int64(0)
         while True:
             value, position = sweep_depth2(data, work, slot, feature, best, position)
             if value >= best:
                 break
             best = value
-            copy_tree(best_tree, work.tree[slot, CURRENT], 8)
+            copy_tree(best_tree, work.tree[slot, CURRENT], np.int64(8))
             bring_forward(work.feature[slot, FEATURE_ORDER], turn)
             if stop_at_first:
                 return best
     return best
 
 
-@inner
+@kernel
 def bring_forward(order, position):
     """Try the feature at `position` first next time."""
     feature = order[position]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hardwood.kernels.search_compile import inner
+from hardwood.kernels.search_compile import kernel
 from hardwood.kernels.search_state import (
     ACTIVE,
     BOUND,
@@ -18,12 +18,13 @@ from hardwood.kernels.search_state import (
     CELL,
     CERTAIN,
     COUNT,
+    EVERYTHING,
     EXACT,
     FIRST_CANDIDATE,
     FORBIDDEN,
-    LAST_CANDIDATE,
     GIVEN_UP,
     LABEL,
+    LAST_CANDIDATE,
     LOWER,
     MARK,
     MEMORY_SHIFT,
@@ -45,7 +46,7 @@ from hardwood.kernels.search_state import (
 )
 
 
-@inner
+@kernel
 def fill_node(data, work, slot, source, n_source, member, split_orders):
     """Keep the events of the members of a node, in order, and find the thresholds that no other one dominates.
 
@@ -61,14 +62,17 @@ def fill_node(data, work, slot, source, n_source, member, split_orders):
             work.ids[slot, size] = i
             size += 1
     work.scalar[slot, SIZE] = size
-    for child in range(2):
-        taken = 0
-        side = work.vector[slot, SIDE + child]
-        for i in range(n):
-            if member[i] == 0:
-                taken += abs(side[i])
-                side[i] = 0
-        lower_feature_bounds(data, work, slot, child, taken)
+    taken_left = np.int64(0)
+    taken_right = np.int64(0)
+    left = work.vector[slot, SIDE]
+    right = work.vector[slot, SIDE + 1]
+    for i in range(n):
+        if member[i] == 0:
+            taken_left += abs(left[i])
+            taken_right += abs(right[i])
+            left[i] = 0
+            right[i] = 0
+    lower_feature_bounds(data, work, slot, taken_left, taken_right)
     for j in range(n_features):
         kept = work.events[slot, j]
         cell = work.threshold[slot, j, CELL]
@@ -112,7 +116,7 @@ def fill_node(data, work, slot, source, n_source, member, split_orders):
         work.feature[slot, N_CANDIDATES, j] = found
 
 
-@inner
+@kernel
 def remember_weights(data, work, slot):
     """Shift the remembered bounds to the node's new weights.
 
@@ -133,7 +137,7 @@ def remember_weights(data, work, slot):
     work.scalar[slot, MEMORY_SHIFT] += taken
 
 
-@inner
+@kernel
 def remember_bound(data, work, slot, feature, first, last, bound):
     """Note that no tree with a threshold of the cells `first` .. `last` costs less than `bound`."""
     start = work.threshold[slot, feature, CELL, first]
@@ -148,7 +152,7 @@ def remember_bound(data, work, slot, feature, first, last, bound):
         memory[t] = max(memory[t], shifted)
 
 
-@inner
+@kernel
 def list_active(data, work, slot, feature, cutoff):
     """List the candidates of a feature that the remembered bounds leave open."""
     n = 0
@@ -162,7 +166,7 @@ def list_active(data, work, slot, feature, cutoff):
     return n
 
 
-@inner
+@kernel
 def leaf_cost(data, work, slot):
     """Write the best plain leaf into the slot's tree and return its cost."""
     total = work.total[slot, RUNNING]
@@ -186,7 +190,7 @@ def leaf_cost(data, work, slot):
     return everything - total[best] + data.control[PENALTY], best
 
 
-@inner
+@kernel
 def set_sides(data, work, slot, feature, first, last, signed):
     """Share the weights between the two children of the thresholds `first` .. `last`.
 
@@ -205,8 +209,8 @@ def set_sides(data, work, slot, feature, first, last, signed):
     for c in range(total.shape[1]):
         total[0, c] = 0
         total[1, c] = 0
-    taken_left = 0
-    taken_right = 0
+    taken_left = np.int64(0)
+    taken_right = np.int64(0)
     certain_left = 0
     certain_right = 0
     for k in range(work.scalar[slot, SIZE]):
@@ -237,7 +241,7 @@ def set_sides(data, work, slot, feature, first, last, signed):
         c = data.sample[LABEL, i]
         total[0, c] += a
         total[1, c] += b
-        if signed and c == 1:
+        if signed == 1 and c == 1:
             a = -a
             b = -b
         left[i] = a
@@ -252,39 +256,34 @@ def set_sides(data, work, slot, feature, first, last, signed):
             certain_right += in_right
     work.scalar[slot, N_CERTAIN + 0] = certain_left
     work.scalar[slot, N_CERTAIN + 1] = certain_right
-    lower_feature_bounds(data, work, slot, 0, taken_left)
-    lower_feature_bounds(data, work, slot, 1, taken_right)
     if min_leaf > 0:
-        for j in range(work.feature.shape[2]):
-            work.feature[slot, BOUND, j] = 0
-            work.feature[slot, BOUND + 1, j] = 0
-        leaf_bound(data, work, slot, 0)
-        leaf_bound(data, work, slot, 1)
+        # Which splits are allowed changes with the samples: nothing is known of the new ones.
+        taken_left = EVERYTHING
+        taken_right = EVERYTHING
+    lower_feature_bounds(data, work, slot, taken_left, taken_right)
 
 
-@inner
-def lower_feature_bounds(data, work, slot, child, taken):
-    """Let the bounds per feature follow a change of a child's weights that took `taken` away."""
-    bound = work.feature[slot, BOUND + child]
-    exact = work.feature[slot, EXACT + child]
-    for j in range(bound.shape[0]):
-        bound[j] = max(0, bound[j] - taken)
-        exact[j] = 0
-    leaf_bound(data, work, slot, child)
+@kernel
+def lower_feature_bounds(data, work, slot, taken_left, taken_right):
+    """Let the bounds per feature follow a change of the children's weights that took so much away from each.
 
-
-@inner
-def leaf_bound(data, work, slot, child):
-    """Set the last entry of the bounds per feature: a child that is a plain leaf."""
+    The last entry, a child that is a plain leaf, is always exact.
+    """
     leaf = work.feature.shape[2] - 1
-    total = work.total[slot, child]
-    everything = 0
-    best = 0
-    for c in range(total.shape[0]):
-        everything += total[c]
-        best = max(best, total[c])
-    cost = everything - best + data.control[PENALTY]
-    if work.scalar[slot, N_CERTAIN + child] < data.control[MIN_LEAF]:
-        cost = data.control[FORBIDDEN]
-    work.feature[slot, BOUND + child, leaf] = cost
-    work.feature[slot, EXACT + child, leaf] = 1
+    for child in range(2):
+        taken = taken_left if child == 0 else taken_right
+        bound = work.feature[slot, BOUND + child]
+        exact = work.feature[slot, EXACT + child]
+        for j in range(leaf):
+            bound[j] = max(0, bound[j] - taken)
+            exact[j] = 0
+        total = work.total[slot, child]
+        everything = 0
+        best = 0
+        for c in range(total.shape[0]):
+            everything += total[c]
+            best = max(best, total[c])
+        bound[leaf] = everything - best + data.control[PENALTY]
+        if work.scalar[slot, N_CERTAIN + child] < data.control[MIN_LEAF]:
+            bound[leaf] = data.control[FORBIDDEN]
+        exact[leaf] = 1

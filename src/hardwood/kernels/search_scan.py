@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from hardwood.kernels.search_compile import inner
+from hardwood.kernels.search_compile import kernel
 
 
-@inner
+@kernel
 def scan_two_classes(rising, falling, size, signed, right_of_1, right_of_0):
     """Largest weight that one split on a feature gets right, per labelling.
 
@@ -40,7 +40,7 @@ def scan_two_classes(rising, falling, size, signed, right_of_1, right_of_0):
     return best_s, best_t
 
 
-@inner
+@kernel
 def position_of(order, size, signed, sign, start, value):
     """First position in the order after which the running weight equals `value`; -1 before any event."""
     s = start
@@ -53,8 +53,8 @@ def position_of(order, size, signed, sign, start, value):
     return -2
 
 
-@inner
-def scan_any(events, n_events, label, weight, count, total, n_certain, min_leaf, running, value):
+@kernel
+def scan_any(events, n_events, label, weight, count, total, n_certain, min_leaf, running):
     """Best split on one feature for any number of classes, with `min_leaf` certain samples in both leaves.
 
     Parameters
@@ -63,8 +63,6 @@ def scan_any(events, n_events, label, weight, count, total, n_certain, min_leaf,
         ``2 sample + kind`` in order, kind 0: lower end, 1: upper end.
     running : (2, classes) int64
         Scratch: the weight per class that certainly goes left, and right.
-    value : int
-        Stop as soon as this value is met; -1 looks for the best.
 
     Returns
     -------
@@ -106,7 +104,5 @@ def scan_any(events, n_events, label, weight, count, total, n_certain, min_leaf,
                     best_event = k
                     best_left = a
                     best_right = d
-                    if best == value:
-                        return best, best_event, best_left, best_right
         allowed = True
     return best, best_event, best_left, best_right

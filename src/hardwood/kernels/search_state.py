@@ -18,6 +18,8 @@ import numpy.typing as npt
 # What became of a range of thresholds.
 PRUNED, FOUND, UNDECIDED = range(3)
 
+EVERYTHING = 1 << 62  # more than any weight
+
 # Marks on a sample while a gap is closed by branching.
 FREE, MUST_BE_CORRECT, GIVEN_UP = range(3)
 

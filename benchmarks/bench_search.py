@@ -1,0 +1,191 @@
+"""Times of the exact search; `run` gives the short report, the command line each part of it.
+
+::
+
+    python -m benchmarks.bench_search table --depths 1 2 3 4   # the paper's 24 instances
+    python -m benchmarks.bench_search zero                     # no attacker, against pycontree
+    python -m benchmarks.bench_search growth                   # time against the number of samples
+    python -m benchmarks.bench_search ablation                 # what each bound saves
+    python -m benchmarks.bench_search profile diabetes --epsilon 0.07 --depths 3   # where the work goes
+
+One thread; the kernels are compiled before the clock starts. CPU seconds are those of the whole process and are less
+disturbed by other work on the machine than the wall clock. Objectives are checked against the known answers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import resource
+import time
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.report import table
+from hardwood import Problem, datasets
+from hardwood.result import Result
+from hardwood.solvers import solve
+
+SWITCHES = ("use_memory", "use_ranges", "use_pool", "use_lazy_scan", "use_carry")
+ABLATION = (("blood-transfusion", 0.02), ("diabetes", 0.07), ("ionosphere", 0.28), ("banknote-authentication", 0.07))
+SIZES = (500, 1000, 2000, 5000, 10_000, 30_000, 100_000)
+
+
+def run() -> str:
+    if not os.environ.get(datasets.DATA_VARIABLE):
+        return f"Not measured: set {datasets.DATA_VARIABLE} to the folder of the paper's data sets."
+    return "\n\n".join([paper_table((), (1, 2, 3), 1800), no_attacker((), (2, 3), 1800)])
+
+
+@cache
+def training_set(name: str) -> tuple[Any, Any]:
+    data = datasets.load(name)
+    split = datasets.paper_split(data.X, data.y)
+    return split.X_train, split.y_train
+
+
+@cache
+def known_optima() -> dict[tuple[str, float, int], float]:
+    path = Path(os.environ[datasets.DATA_VARIABLE]).parent / "reference" / "known.csv"
+    if not path.is_file():
+        return {}
+    with path.open() as stream:
+        rows = list(csv.DictReader(stream))
+    return {(r["dataset"], float(r["epsilon"]), d): float(r[f"optimal_depth{d}"]) for r in rows for d in (1, 2)}
+
+
+def measured(problem: Problem, time_limit: float, **options: object) -> tuple[Result, float]:
+    cpu = time.process_time()
+    result = solve(problem, "search", time_limit=time_limit, options=options)
+    return result, time.process_time() - cpu
+
+
+@cache
+def compile_kernels() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.random((30, 2)), rng.integers(0, 2, 30)
+    for depth in (1, 2, 3):
+        measured(Problem.from_data(X, y, 0.03, depth), 600)
+
+
+def instances(names: Sequence[str]) -> Iterator[tuple[str, float]]:
+    for name in names or datasets.PAPER_RADII:
+        for epsilon in datasets.PAPER_RADII[name]:
+            yield name, epsilon
+
+
+def paper_table(names: Sequence[str], depths: Sequence[int], time_limit: float) -> str:
+    compile_kernels()
+    rows = []
+    for depth in depths:
+        total = 0.0
+        for name, epsilon in instances(names):
+            result, cpu = measured(Problem.from_data(*training_set(name), epsilon, depth), time_limit)
+            expected = known_optima().get((name, epsilon, depth), result.objective)
+            if result.objective != expected:
+                raise SystemExit(f"{name} {epsilon} depth {depth}: {result.objective:g} instead of {expected:g}")
+            total += cpu
+            rows.append(
+                (
+                    name,
+                    epsilon,
+                    depth,
+                    f"{result.objective:g}",
+                    f"{result.bound:g}",
+                    f"{result.runtime:.3f}",
+                    f"{cpu:.3f}",
+                )
+            )
+            print(*rows[-1], flush=True)
+        rows.append(("all", "", depth, "", "", "", f"{total:.1f}"))
+    return table(("data", "radius", "depth", "robust errors", "bound", "seconds", "CPU seconds"), rows)
+
+
+def no_attacker(names: Sequence[str], depths: Sequence[int], time_limit: float) -> str:
+    from pycontree import ConTree
+
+    compile_kernels()
+    rows: list[tuple[Any, ...]] = []
+    for depth in depths:
+        ours = theirs = 0.0
+        for name in names or datasets.PAPER_RADII:
+            X, y = training_set(name)
+            result, cpu = measured(Problem.from_data(X, y, 0.0, depth), time_limit)
+            peer = ConTree(max_depth=depth, time_limit=time_limit)
+            started = time.process_time()
+            peer.fit(X, y)
+            peer_cpu = time.process_time() - started
+            errors = int(np.sum(np.asarray(peer.predict(X)) != y))
+            ours, theirs = ours + cpu, theirs + peer_cpu
+            rows.append((name, depth, f"{result.objective:g}", errors, f"{cpu:.3f}", f"{peer_cpu:.3f}"))
+            print(*rows[-1], flush=True)
+        rows.append(("all", depth, "", "", f"{ours:.2f}", f"{theirs:.2f}"))
+        print(*rows[-1], flush=True)
+    return table(("data", "depth", "errors", "errors pycontree", "CPU seconds", "CPU seconds pycontree"), rows)
+
+
+def growth(sizes: Sequence[int], time_limit: float) -> str:
+    compile_kernels()
+    rows = []
+    for n in sizes:
+        rng = np.random.default_rng(n)
+        X = rng.random((n, 10))
+        y = np.where(X[:, 0] < 0.5, X[:, 1] < 0.4, X[:, 2] < 0.7) ^ (rng.random(n) < 0.15)
+        result, cpu = measured(Problem.from_data(X, y.astype(int), 0.02, 2), time_limit)
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        rows.append((n, f"{result.objective:g}", f"{result.gap:.3%}", f"{result.runtime:.2f}", f"{cpu:.2f}", memory))
+        print(*rows[-1], flush=True)
+    return table(("samples", "robust errors", "gap", "seconds", "CPU seconds", "peak memory MB"), rows)
+
+
+def ablation(time_limit: float) -> str:
+    compile_kernels()
+    rows = []
+    for name, epsilon in ABLATION:
+        cells = []
+        for off in (None, *SWITCHES):
+            options = {off: False} if off else {}
+            result, cpu = measured(Problem.from_data(*training_set(name), epsilon, 3), time_limit, **options)
+            cells.append(f"{cpu:.2f}" if result.gap == 0 else f"> {cpu:.0f} (gap {result.gap:.1%})")
+        rows.append((name, epsilon, *cells))
+        print(*rows[-1], flush=True)
+    return table(("data", "radius", "all", *(f"without {s[4:]}" for s in SWITCHES)), rows)
+
+
+def profile(name: str, epsilon: float, depth: int, time_limit: float) -> str:
+    compile_kernels()
+    result, cpu = measured(Problem.from_data(*training_set(name), epsilon, depth), time_limit)
+    lines = [f"{result.summary()}; CPU {cpu:.2f} s"]
+    lines += [f"{level}: {counters}" for level, counters in result.stats.items()]
+    lines += [f"{p.seconds:8.3f} s  objective {p.objective:g}  bound {p.bound:g}" for p in result.trace]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["table", "zero", "growth", "ablation", "profile"])
+    parser.add_argument("names", nargs="*", help="data sets; all by default")
+    parser.add_argument("--depths", type=int, nargs="+", default=[1, 2, 3])
+    parser.add_argument("--epsilon", type=float, default=0.03)
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--time-limit", type=float, default=1800.0)
+    a = parser.parse_args()
+    if a.what == "table":
+        print(paper_table(a.names, a.depths, a.time_limit))
+    elif a.what == "zero":
+        print(no_attacker(a.names, [d for d in a.depths if d > 1], a.time_limit))
+    elif a.what == "growth":
+        print(growth(a.sizes, a.time_limit))
+    elif a.what == "ablation":
+        print(ablation(a.time_limit))
+    else:
+        print(profile(a.names[0], a.epsilon, a.depths[-1], a.time_limit))
+
+
+if __name__ == "__main__":
+    main()
