@@ -110,10 +110,10 @@ def test_chen_divides_samples_by_their_own_values() -> None:
 def test_fprdt_by_hand() -> None:
     """Samples at 0, 1, 2, 3 with classes 0 0 1 1 and radius 0.6, as above.
 
-    Always 0 loses two. A split at 1.5 with answers 0 | 1 loses both middle samples. Between .6 and 1.4 it loses only the
-    second sample, which reaches right: loss 1, taken, in the middle. In the right leaf the second sample counts, since
-    no other leaf gets it wrong; but to win it, a split above its upper end 1.6 is needed with answer 0 on the left, which
-    the third sample reaches (its lower end is 1.4): no gain, so the tree stays as it is at any depth.
+    Always 0 loses two. A split at 1.5 with answers 0 | 1 loses both middle samples. Between .6 and 1.4 it loses only
+    the second sample, which reaches right: loss 1, taken, in the middle. In the right leaf the second sample counts,
+    since no other leaf gets it wrong; but to win it, a split above its upper end 1.6 is needed with answer 0 on the
+    left, which the third sample reaches (its lower end is 1.4): no gain, so the tree stays as it is at any depth.
     """
     X, y = np.arange(4.0).reshape(-1, 1), [0, 0, 1, 1]
     for depth in (1, 2, 5):
@@ -124,8 +124,8 @@ def test_fprdt_by_hand() -> None:
 def test_fprdt_wins_what_only_this_leaf_loses() -> None:
     """Class 1 at 0 and 10, class 0 at 4, 5, 6, radius 1.
 
-    Always 0 loses two. The split 1 | 0 at 2 (between 1 and 3) loses only the sample at 10; so does 0 | 1 at 8. The first
-    is taken. In its right leaf only the sample at 10 is wrong, and the split 0 | 1 at 8 wins it: nothing is lost.
+    Always 0 loses two. The split 1 | 0 at 2 (between 1 and 3) loses only the sample at 10; so does 0 | 1 at 8. The
+    first is taken. In its right leaf only the sample at 10 is wrong, and the split 0 | 1 at 8 wins it: nothing is lost.
     """
     X, y = np.array([[0.0], [4], [5], [6], [10]]), [1, 0, 0, 0, 1]
     clf = GreedyRobustTreeClassifier(2, attack=1.0, **FPRDT).fit(X, y)

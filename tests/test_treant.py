@@ -70,8 +70,8 @@ def test_by_hand() -> None:
     a^2 + (1-a)^2 + c^2 + (1-c)^2 (the undecided 1 is worse off at a, the undecided 0 at c): least 1, no gain. Split
     between .6 and 1.4: 0 left, 2 and 3 right, 1 undecided, worse off right: a^2 + c^2 + 2 (1-c)^2, least at a = 0,
     c = 2/3: loss 2/3. (The mirror image, between 1.6 and 2.4, has the same loss, a = 1/3 and c = 1; the first wins.)
-    Sample 1 goes right; its constraint there is that its loss stay at least that of value 0, i.e. value >= 0, and on the
-    left that it stay at most that, i.e. value <= 0.
+    Sample 1 goes right; its constraint there is that its loss stay at least that of value 0, i.e. value >= 0, and on
+    the left that it stay at most that, i.e. value <= 0.
     Right node {1, 2, 3}, loss 2/3: split between 1.6 and 2.4: 1 left, 3 right, 2 undecided and worse off left:
     a^2 + (1-a)^2 + (1-c)^2: a = 1/2, c = 1, loss 1/2. Taken; 1/2 is not above one half, so that leaf answers 0.
     """
@@ -211,9 +211,9 @@ def reachable_points(rules: AttackRules, point: tuple[int, ...]) -> set[tuple[in
             cost = best[state] + rule.cost
             if cost > rules.budget + 1e-9:
                 continue
-            count = used[:j] + (used[j] + 1,) + used[j + 1 :] if rules.max_per_feature is not None else used
+            count = (*used[:j], used[j] + 1, *used[j + 1 :]) if rules.max_per_feature is not None else used
             for change in range(int(rule.down), int(rule.up) + 1):
-                following = (here[:j] + (here[j] + change,) + here[j + 1 :], count)
+                following = ((*here[:j], here[j] + change, *here[j + 1 :]), count)
                 if cost < best.get(following, np.inf):
                     best[following] = cost
                     queue.append(following)
@@ -232,7 +232,7 @@ def random_rules(rng: np.random.Generator) -> AttackRules:
                 float(rng.choice([0.5, 1.0, 1.5])),
                 low,
                 high,
-            )  # fmt: skip
+            )
         )
     return AttackRules(tuple(rules), float(rng.integers(0, 4)), None if rng.random() < 0.7 else 1)
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardwood.attack_model import AttackModel
+from hardwood.bounds import matching_bound
 from hardwood.ensemble import Ensemble
 from hardwood.errors import InvalidInputError
 from hardwood.metrics import accuracy, adversarial_accuracy
@@ -294,7 +295,7 @@ def compare(
     chosen, left_out = _choose(learners, problem.n_classes)
     task = Task(problem, time_limit, n_jobs, random_state)
     rows: list[Row] = []
-    bound, bound_by = 0.0, "nothing"
+    bound, bound_by = matching_bound(problem), "samples in conflict"
     for learner in chosen:
         if on_start is not None:
             on_start(learner.title)

@@ -190,7 +190,7 @@ class RobustRelabeler(BaseRobustTree):
         return tree.fit(X, y, sample_weight)
 
     def _problem_parameters(self) -> dict[str, Any]:
-        return {"max_depth": int(self.estimator_.get_depth()), "class_weight": self.class_weight}
+        return {"max_depth": from_sklearn(self.estimator_).depth, "class_weight": self.class_weight}
 
     def _solve(self, problem: Problem, started: float) -> Result:
         given = from_sklearn(self.estimator_, problem.feature_names)

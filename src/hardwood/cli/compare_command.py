@@ -84,9 +84,9 @@ def compare_command(
 def _save_plot(comparison: Comparison, path: Path) -> None:
     from hardwood.comparison_plot import plot_comparison
 
-    buffer = io.BytesIO()
     figure = plot_comparison(comparison).get_figure(root=True)
     assert figure is not None
+    buffer = io.BytesIO()
     figure.savefig(buffer, format=path.suffix[1:], dpi=150)
     write_whole(path, buffer.getvalue())
 

@@ -1,0 +1,169 @@
+"""The comparison of all learners, its figure and its command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from hardwood import HardwoodError, InvalidInputError, adversarial_accuracy, datasets
+from hardwood.cli import compare_command
+from hardwood.cli.app import app
+from hardwood.comparison import DEFAULT_LEARNERS, Comparison, Row, Score, compare, known_learners
+from hardwood.solvers import registered_solvers
+
+assert compare_command
+QUICK = ["cart", "relabel", "chen", "chen-ig", "groot", "fprdt", "treant", "forest"]
+
+
+@pytest.fixture(scope="module")
+def blobs() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 120)
+    return (rng.normal(size=(120, 3)) + 1.5 * y[:, None]).round(3), y
+
+
+@pytest.fixture(scope="module")
+def comparison(blobs: tuple[np.ndarray, np.ndarray]) -> Comparison:
+    return compare(*blobs, 0.3, 2, learners=QUICK)
+
+
+def test_every_learner_is_scored_on_both_parts(comparison: Comparison, blobs: tuple[np.ndarray, np.ndarray]) -> None:
+    from sklearn.model_selection import train_test_split
+
+    X, y = blobs
+    assert [row.name for row in comparison.rows] == QUICK
+    assert (comparison.n_train, comparison.n_test) == (96, 24)
+    X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, test_size=0.2, random_state=0)
+    for row in comparison.rows:
+        assert row.test is not None
+        if row.name == "forest":
+            assert row.errors is None
+            assert row.train.attacked <= row.train.attacked_at_most <= row.train.accuracy
+            continue
+        assert row.train.attacked == row.train.attacked_at_most == 1 - row.errors / 96
+        assert row.train.attacked == adversarial_accuracy(row.model, X_train, y_train, 0.3)
+        assert row.test.attacked == adversarial_accuracy(row.model, X_test, y_test, 0.3)
+        assert row.test.accuracy == np.mean(row.model.predict(X_test) == y_test)
+
+
+def test_relabelled_cart_loses_no_more_than_cart(comparison: Comparison) -> None:
+    errors = {row.name: row.errors for row in comparison.rows}
+    assert errors["relabel"] <= errors["cart"]
+
+
+def test_the_gap_is_what_is_not_proven_to_be_unavoidable() -> None:
+    score = Score(0.9, 0.8, 0.8)
+
+    def row(errors: float | None) -> Row:
+        return Row("x", "x", score, None, errors, 4, 0.1, "heuristic", None)  # type: ignore[arg-type]
+
+    table = Comparison((row(20), row(15), row(None)), {}, 15, "search", 100, 0, 2, "±0.1")
+    assert [table.gap(r) for r in table.rows] == [0.25, 0.0, None]
+    assert table.accuracy_bound == 0.85
+
+
+def test_all_learners_that_can_be_used_are_used_by_default(blobs: tuple[np.ndarray, np.ndarray]) -> None:
+    X, y = blobs
+    told: list[str] = []
+    three = np.where(X[:, 0] > 2, 2, y)
+    table = compare(X, three, 0.2, 1, time_limit=20, on_start=told.append)
+    assert {row.name for row in table.rows} | set(table.left_out) == set(DEFAULT_LEARNERS)
+    assert "two classes" in table.left_out["treant"]
+    assert ("search" in table.left_out) == ("search" not in registered_solvers())
+    assert told == [row.title for row in table.rows]
+
+
+def test_every_solver_that_proves_is_a_learner() -> None:
+    proving = {name for name, solver in registered_solvers().items() if solver.proves}
+    assert proving | set(DEFAULT_LEARNERS) == set(known_learners())
+
+
+@pytest.mark.skipif("search" not in registered_solvers(), reason="the exact search is not there")
+def test_only_the_exact_search_gets_xor_right() -> None:
+    X, y = datasets.make_xor()
+    table = compare(X, y, 0.1, 2, test_size=0, learners=["cart", "groot", "chen", "fprdt", "treant", "search"])
+    errors = {row.name: row.errors for row in table.rows}
+    assert errors["search"] == table.bound == 0
+    assert all(errors[name] >= 25 for name in ("groot", "chen", "fprdt", "treant"))
+
+
+def test_nothing_need_be_held_out(blobs: tuple[np.ndarray, np.ndarray]) -> None:
+    table = compare(*blobs, 0.3, 1, learners=["groot"], test_size=0)
+    assert (table.n_train, table.n_test, table.rows[0].test) == (120, 0, None)
+
+
+def test_what_cannot_be_compared_is_refused(blobs: tuple[np.ndarray, np.ndarray]) -> None:
+    X, y = blobs
+    with pytest.raises(InvalidInputError, match="'magic' is not known; the learners are cart"):
+        compare(X, y, 0.1, learners=["magic"])
+    with pytest.raises(InvalidInputError, match="'treant' cannot be used"):
+        compare(X, np.where(X[:, 0] > 2, 2, y), 0.1, learners=["treant"])
+    with pytest.raises(InvalidInputError, match="test_size=1"):
+        compare(X, y, 0.1, test_size=1)
+    lonely = np.concatenate([y[:-1], [7]])
+    with pytest.raises(InvalidInputError, match="cannot be held out"):
+        compare(X, lonely, 0.1, learners=["groot"])
+
+
+def test_the_figure_shows_every_learner(comparison: Comparison) -> None:
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
+    from hardwood.comparison_plot import plot_comparison
+
+    _, ax = plt.subplots()
+    assert plot_comparison(comparison, ax) is ax
+    assert [label.get_text() for label in ax.get_yticklabels()] == [row.title for row in comparison.rows]
+    shown = {round(float(x), 9) for points in ax.collections for x in points.get_offsets()[:, 0] if np.isfinite(x)}
+    for row in comparison.rows:
+        assert round(row.test.accuracy, 9) in shown
+        assert round(row.train.attacked, 9) in shown
+    plt.close("all")
+
+
+@pytest.fixture
+def table_file(tmp_path: Path, blobs: tuple[np.ndarray, np.ndarray]) -> Path:
+    X, y = blobs
+    path = tmp_path / "blobs.csv"
+    rows = [f"{a},{b},{c},{'yes' if label else 'no'}" for (a, b, c), label in zip(X, y, strict=True)]
+    path.write_text("\n".join(["first,second,third,class", *rows]))
+    return path
+
+
+def run(*arguments: object, code: int = 0) -> str:
+    result = CliRunner().invoke(app, ["compare", *(str(argument) for argument in arguments)])
+    if isinstance(result.exception, HardwoodError):
+        # main() turns these into exit code 1 and a message.
+        assert code == 1, result.exception
+        return str(result.exception)
+    assert result.exit_code == code, (result.output, result.exception)
+    return result.stdout
+
+
+def test_the_command_prints_a_table_and_writes_a_figure(table_file: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    figure = tmp_path / "figure.png"
+    shown = run(table_file, "--target", "class", "--attack", "10%", "--depth", 2, "--learners", "cart, treant",
+                "--plot", figure)  # fmt: skip
+    assert "96 samples to learn from, 24 held out; attack: every feature ±10% of range" in shown
+    assert "treant" in shown
+    assert figure.read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_command_prints_json(table_file: Path) -> None:
+    report = json.loads(run(table_file, "-t", "class", "-a", "first=0.5", "--learners", "groot,forest", "--json"))
+    assert (report["n_train"], report["max_depth"]) == (96, 3)
+    assert [row["learner"] for row in report["learners"]] == ["groot", "forest"]
+    assert report["learners"][0]["train"]["accuracy"] >= report["learners"][0]["train"]["attacked"]
+
+
+def test_the_command_refuses_what_it_cannot_do(table_file: Path, tmp_path: Path) -> None:
+    assert ".png, .svg or .pdf" in run(table_file, "-t", "class", "--plot", tmp_path / "x.txt", code=1)
+    assert "no folder" in run(table_file, "-t", "class", "--plot", tmp_path / "no" / "x.png", code=1)
+    assert "'magic' is not known" in run(table_file, "-t", "class", "--learners", "magic", code=1)
+    assert "at least 1" in run(table_file, "-t", "class", "--jobs", 0, code=1)
