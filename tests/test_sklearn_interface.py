@@ -211,9 +211,7 @@ def test_labels_of_any_type_come_back_as_they_are(iris: tuple[pd.DataFrame, pd.S
     assert clf.predict_proba(X).shape == (150, len(clf.classes_))
 
 
-def test_a_clone_and_a_pickle_are_as_good_as_the_original(
-    iris: tuple[pd.DataFrame, pd.Series], tmp_path: object
-) -> None:
+def test_a_clone_and_a_pickle_are_as_good_as_the_original(iris: tuple[pd.DataFrame, pd.Series], tmp_path: Path) -> None:
     X, y = iris
     clf = RobustTreeCV(attack=0.2, solver="greedy", max_depths=(1, 2)).fit(X, y)
     assert clone(clf).get_params() == clf.get_params()
@@ -278,6 +276,7 @@ class TestRobustTreeCV:
     def test_of_equally_good_choices_it_takes_the_simplest(self) -> None:
         X = np.random.default_rng(0).permutation(np.arange(60.0))[:, None]
         y = (X[:, 0] >= 30).astype(int)
+        X[y == 1] += 20
         clf = RobustTreeCV(solver="greedy", max_depths=(3, 2, 1), radius_factors=(1.2, 1), attack=0.1).fit(X, y)
         assert clf.best_params_ == {"max_depth": 1, "radius_factor": 1, "leaf_penalty": 0.0}
         assert clf.best_score_ == 1

@@ -155,7 +155,7 @@ class CategoryEncoding:
         named: dict[int, Any] = dict(attack.named(self.n_columns, self.names))
         for j, entry in named.items():
             categories = self.categories[j]
-            is_reach = len(entry) == 2 and all(isinstance(value, float) for value in entry)
+            is_reach = _is_reach(entry)
             if categories is None:
                 if not is_reach:
                     raise InvalidInputError(
@@ -225,7 +225,7 @@ class CategoryEncoding:
                 columns = np.flatnonzero(self.source == j)
                 if j in free:
                     low[np.ix_(samples, columns)], high[np.ix_(samples, columns)] = 0.0, 1.0
-                elif j in named:
+                elif j in named and not _is_reach(named[j]):
                     can_be = _reachable(categories, named[j])
                     here = matrix[np.ix_(samples, columns)]
                     code = np.where((here == 0).any(axis=1), here.argmin(axis=1), len(categories))
@@ -251,6 +251,11 @@ class CategoryEncoding:
             )
         except (KeyError, TypeError) as error:
             raise InvalidInputError(f"this is not a stored encoding of categories: {error!r}") from error
+
+
+def _is_reach(entry: Any) -> bool:
+    """Whether an entry of an attack is a pair of radii rather than moves between categories."""
+    return len(entry) == 2 and all(isinstance(value, float) for value in entry)
 
 
 def _reachable(categories: tuple[Any, ...], moves: Any) -> BoolArray:

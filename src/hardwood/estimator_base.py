@@ -17,6 +17,7 @@ from hardwood.attack_model import AttackModel
 from hardwood.attacks import attack_samples, robust_radius
 from hardwood.categories import CategoryEncoding
 from hardwood.errors import InvalidInputError
+from hardwood.export import to_sklearn
 from hardwood.leaf_statistics import LeafStatistics, class_shares
 from hardwood.metrics import adversarial_accuracy
 from hardwood.model_file import Model, training_record
@@ -261,6 +262,14 @@ class BaseRobustTree(BaseRobustClassifier):
         """Return the number of leaves."""
         check_is_fitted(self)
         return self.tree_.n_leaves
+
+    def to_sklearn(self) -> Any:
+        """Return a fitted scikit-learn decision tree with the same answers; see `hardwood.export.to_sklearn`.
+
+        Its nodes weigh what training samples reach them for certain.
+        """
+        check_is_fitted(self)
+        return to_sklearn(self.tree_, self.leaf_weight_.sum(axis=1))
 
     def to_model(self) -> Model:
         """Return what is saved: tree, attack and a record of the training."""

@@ -361,6 +361,30 @@ class Tree(_Structure):
     def __repr__(self) -> str:
         return f"Tree(depth={self.depth}, n_leaves={self.n_leaves}, n_features={self.n_features})"
 
+    def to_sklearn(self) -> Any:
+        """Return a fitted scikit-learn decision tree with the same answers; see `hardwood.export.to_sklearn`."""
+        from hardwood.export import to_sklearn
+
+        return to_sklearn(self)
+
+    def to_python(self, name: str = "predict") -> str:
+        """Return the tree as a Python function without dependencies; see `hardwood.code_export`."""
+        from hardwood.code_export import to_python
+
+        return to_python(self, name)
+
+    def to_c(self, name: str = "predict") -> str:
+        """Return the tree as a C function; see `hardwood.code_export`."""
+        from hardwood.code_export import to_c
+
+        return to_c(self, name)
+
+    def to_sql(self) -> str:
+        """Return the tree as an SQL expression; see `hardwood.code_export`."""
+        from hardwood.code_export import to_sql
+
+        return to_sql(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
         labels = self.classes.tolist()
