@@ -137,7 +137,7 @@ def reach_by_definition(tree: Any, encoding: Any, colours: set[str], size: float
             left, right = size - radius <= tree.threshold[node], size + radius > tree.threshold[node]
         else:
             left, right = test[1] in colours, bool(colours - {test[1]})
-        waiting += [int(tree.left[node])] * left + [int(tree.right[node])] * right
+        waiting += [int(child) for child, reached in ((tree.left[node], left), (tree.right[node], right)) if reached]
     return found
 
 
