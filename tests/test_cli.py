@@ -63,7 +63,7 @@ def test_fit_evaluate_predict_from_a_messy_file(data: Path, tmp_path: Path) -> N
 
     output = tmp_path / "out.csv"
     run("predict", model, data, "-o", output)
-    rows = list(csv.DictReader(output.open()))
+    rows = list(csv.DictReader(output.read_text().splitlines()))
     expected = load_model(model).predict([[float(row["links"]), float(row["length"])] for row in rows])
     assert [row["prediction"] for row in rows] == expected.tolist()
     assert run("predict", model, data).splitlines()[0] == "id,links,length,label,prediction"

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from hardwood import AttackModel, InvalidInputError, Problem
-from hardwood.thresholds import cluster, cluster_endpoints, index_of, maximum_margin
+from hardwood.thresholds import cluster, cluster_endpoints, index_of, margin_around, maximum_margin
 
 X = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]])
 Y = np.array(["b", "a", "b"])
@@ -132,13 +132,13 @@ def test_noise_is_judged_at_the_magnitude_of_the_data() -> None:
 def test_thresholds_lie_midway_between_the_ends_that_reach_the_node() -> None:
     ends = cluster_endpoints(np.array([[0.0], [4.0], [10.0]]), np.array([[1.0], [5.0], [11.0]]), [None])
     everyone = (ends.lower_rank[:, 0], ends.upper_rank[:, 0])
-    assert maximum_margin(1, 0, *everyone, ends) == 2.5
+    assert maximum_margin(*margin_around(1, 0, *everyone, ends), 0, ends) == 2.5
     without_middle = (ends.lower_rank[[0, 2], 0], ends.upper_rank[[0, 2], 0])
-    assert maximum_margin(1, 0, *without_middle, ends) == 5.5
-    assert maximum_margin(-1, 0, *everyone, ends) < 0
-    assert maximum_margin(5, 0, *everyone, ends) > 11
+    assert maximum_margin(*margin_around(1, 0, *without_middle, ends), 0, ends) == 5.5
+    assert maximum_margin(*margin_around(-1, 0, *everyone, ends), 0, ends) < 0
+    assert maximum_margin(*margin_around(5, 0, *everyone, ends), 0, ends) > 11
     for t in range(-1, 6):
-        assert index_of(maximum_margin(t, 0, *everyone, ends), 0, ends) == t
+        assert index_of(maximum_margin(*margin_around(t, 0, *everyone, ends), 0, ends), 0, ends) == t
 
 
 def test_the_midpoint_of_neighbouring_floats_does_not_jump_over_the_upper_one() -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hardwood.estimators import GreedyRobustTreeClassifier, RobustTreeClassifier
     from hardwood.forest import RobustForestClassifier
     from hardwood.learners import RobustRelabeler, TreantClassifier
+    from hardwood.model_selection import RobustTreeCV, make_adversarial_scorer
 
 __all__ = [
     "AttackModel",
@@ -35,6 +36,7 @@ __all__ = [
     "Result",
     "RobustForestClassifier",
     "RobustRelabeler",
+    "RobustTreeCV",
     "RobustTreeClassifier",
     "SolverError",
     "Status",
@@ -48,6 +50,7 @@ __all__ = [
     "choose_epsilons",
     "epsilon_curve",
     "load_model",
+    "make_adversarial_scorer",
     "relabel",
     "robust_feature_report",
     "robust_radius",
@@ -59,8 +62,10 @@ _LAZY = {
     "GreedyRobustTreeClassifier": "hardwood.estimators",
     "RobustForestClassifier": "hardwood.forest",
     "RobustRelabeler": "hardwood.learners",
+    "RobustTreeCV": "hardwood.model_selection",
     "RobustTreeClassifier": "hardwood.estimators",
     "TreantClassifier": "hardwood.learners",
+    "make_adversarial_scorer": "hardwood.model_selection",
 }
 
 

@@ -20,6 +20,8 @@ from hardwood.errors import InvalidInputError
 
 Reach = tuple[float, float]
 FeatureKey = str | int
+Moves = tuple[tuple[Any, tuple[Any, ...]], ...]
+"""What a category may be changed to: pairs (category, others); None as the category stands for every one."""
 
 _SYMBOLS: dict[str, Reach] = {
     "": (0.0, 0.0),
@@ -28,7 +30,8 @@ _SYMBOLS: dict[str, Reach] = {
     "<>": (math.inf, math.inf),
 }
 _ENTRY_HELP = (
-    "a number >= 0, a pair (down, up), '' (untouchable), '<' (may fall), '>' (may rise) or '<>' (may be anything)"
+    "a number >= 0, a pair (down, up), '' (untouchable), '<' (may fall), '>' (may rise) or '<>' (may be anything); "
+    "for a categorical feature a dict from category to the categories it may be changed to, or a set of categories"
 )
 
 
@@ -47,6 +50,23 @@ def _parse_entry(entry: Any, where: str) -> Reach:
         if not isinstance(value, Real) or math.isnan(float(value)) or float(value) < 0:
             raise InvalidInputError(f"the attack on {where} has the radius {value!r}; a radius must be a number >= 0")
     return float(pair[0]), float(pair[1])
+
+
+def _parse_moves(entry: Any) -> Moves | None:
+    """Read what may happen to a categorical feature; None if the entry is not of that kind."""
+    if isinstance(entry, Mapping):
+        return tuple((_plain(source), _targets(targets)) for source, targets in entry.items())
+    if isinstance(entry, set | frozenset):
+        return ((None, tuple(sorted((_plain(target) for target in entry), key=str))),)
+    if isinstance(entry, list | tuple) and len(entry) > 0 and all(isinstance(target, str) for target in entry):
+        return ((None, tuple(entry)),)
+    return None
+
+
+def _targets(targets: Any) -> tuple[Any, ...]:
+    if isinstance(targets, str) or not isinstance(targets, Iterable):
+        return (_plain(targets),)
+    return tuple(_plain(target) for target in targets)
 
 
 def _times(factor: float, radius: float) -> float:
@@ -72,6 +92,8 @@ class AttackModel:
         Where given, samples of each listed class are moved as that model says, all others not at all.
     unit : {"raw", "range"}
         Whether radii are in the units of the data or fractions of each feature's range (then call `fit`).
+    moves : tuple of (key, moves)
+        What the values of categorical features may be changed to, by feature name or index.
     """
 
     default: Reach = (0.0, 0.0)
@@ -79,6 +101,7 @@ class AttackModel:
     n_features: int | None = None
     by_class: tuple[tuple[Any, AttackModel], ...] | None = None
     unit: Literal["raw", "range"] = "raw"
+    moves: tuple[tuple[FeatureKey, Moves], ...] = ()
 
     @classmethod
     def parse(cls, spec: Any) -> AttackModel:
@@ -89,7 +112,8 @@ class AttackModel:
         spec : number, sequence, mapping or AttackModel
             A number is an L∞ radius. A sequence has one entry per feature, a mapping one per named (or numbered)
             feature, with ``"*"`` for all others. An entry is a number, a pair ``(down, up)``, ``""``, ``"<"``,
-            ``">"`` or ``"<>"``.
+            ``">"`` or ``"<>"``; for a categorical feature a dict from category to the categories it may be changed
+            to, a set of categories that every value may be changed to, or ``"<>"``.
 
         Examples
         --------
@@ -104,11 +128,17 @@ class AttackModel:
             for key in entries:
                 if isinstance(key, bool) or not isinstance(key, str | int | np.integer):
                     raise InvalidInputError(f"the attack names feature {key!r}; use its name or its index")
-            named = tuple(
-                (key if isinstance(key, str) else int(key), _parse_entry(entry, f"feature {key!r}"))
-                for key, entry in entries.items()
+            by_key = {key if isinstance(key, str) else int(key): entry for key, entry in entries.items()}
+            moves = {key: _parse_moves(entry) for key, entry in by_key.items()}
+            return cls(
+                default=default,
+                features=tuple(
+                    (key, _parse_entry(entry, f"feature {key!r}"))
+                    for key, entry in by_key.items()
+                    if moves[key] is None
+                ),
+                moves=tuple((key, found) for key, found in moves.items() if found is not None),
             )
-            return cls(default=default, features=named)
         if isinstance(spec, str) or spec is None or isinstance(spec, bool):
             raise InvalidInputError(
                 f"attack={spec!r} cannot be read; give a radius such as 0.1, one entry per feature, "
@@ -119,8 +149,8 @@ class AttackModel:
         if isinstance(spec, np.ndarray) and spec.ndim == 0:
             return cls.parse(spec.item())
         if isinstance(spec, Iterable):
-            listed = tuple((j, _parse_entry(entry, f"feature {j}")) for j, entry in enumerate(spec))
-            return cls(features=listed, n_features=len(listed))
+            entries_in_order = list(spec)
+            return replace(cls.parse(dict(enumerate(entries_in_order))), n_features=len(entries_in_order))
         raise InvalidInputError(f"attack={spec!r} cannot be read; an attack is made of {_ENTRY_HELP}")
 
     @classmethod
@@ -152,6 +182,7 @@ class AttackModel:
             self,
             default=(_times(factor, self.default[0]), _times(factor, self.default[1])),
             features=tuple((k, (_times(factor, d), _times(factor, u))) for k, (d, u) in self.features),
+            moves=() if factor == 0 else self.moves,
             by_class=None
             if self.by_class is None
             else tuple((label, model.scaled(factor)) for label, model in self.by_class),
@@ -171,7 +202,8 @@ class AttackModel:
         if self.by_class is not None:
             return replace(self, by_class=tuple((label, model.fit(X, feature_names)) for label, model in self.by_class))
         X = np.asarray(X, dtype=np.float64)
-        spread = X.max(axis=0) - X.min(axis=0)
+        # Missing values have no say; a column without any value has no range.
+        spread = np.nan_to_num(np.fmax.reduce(X, axis=0) - np.fmin.reduce(X, axis=0))
         down, up = self._reach_of_all(X.shape[1], feature_names)
         return AttackModel(
             features=tuple(
@@ -179,6 +211,7 @@ class AttackModel:
                 for j in range(X.shape[1])
             ),
             n_features=X.shape[1],
+            moves=self.moves,
         )
 
     def reach(
@@ -198,6 +231,11 @@ class AttackModel:
             raise InvalidInputError(
                 "the attack is given as a fraction of the range of each feature; call attack.fit(X) first"
             )
+        if self.moves:
+            raise InvalidInputError(
+                f"the attack says what the categories of feature {self.moves[0][0]!r} may be changed to, "
+                "but that feature is not categorical here; declare it in categorical_features"
+            )
         if self.by_class is None:
             down, up = self._reach_of_all(n_features, feature_names)
             rows = 1 if classes is None else len(list(classes))
@@ -211,8 +249,21 @@ class AttackModel:
                 known = ", ".join(repr(known_label) for known_label in labels)
                 raise InvalidInputError(f"the attack names class {label!r}; the classes of the data are {known}")
             row = labels.index(label)
-            down[row], up[row] = model._reach_of_all(n_features, feature_names)
+            one_down, one_up = model.reach(n_features, feature_names)
+            down[row], up[row] = one_down[0], one_up[0]
         return down, up
+
+    def for_class(self, label: Any) -> AttackModel:
+        """Return the attack on the samples of one class."""
+        if self.by_class is None:
+            return self
+        models: dict[Any, AttackModel] = dict(self.by_class)
+        return models.get(_plain(label), AttackModel())
+
+    def named(self, n_features: int, feature_names: Sequence[str] | None) -> dict[int, Reach | Moves]:
+        """Return what the attack says of features that it names, by position."""
+        entries: list[tuple[FeatureKey, Any]] = [*self.features, *self.moves]
+        return {self._position(key, n_features, feature_names): entry for key, entry in entries}
 
     def _reach_of_all(
         self, n_features: int, feature_names: Sequence[str] | None
@@ -253,6 +304,7 @@ class AttackModel:
             "default": _reach_to_json(self.default),
             "features": [[key, _reach_to_json(reach)] for key, reach in self.features],
             "n_features": self.n_features,
+            "moves": [[key, [[source, list(targets)] for source, targets in moves]] for key, moves in self.moves],
         }
 
     @classmethod
@@ -266,6 +318,10 @@ class AttackModel:
                 features=tuple((key, _reach_from_json(reach)) for key, reach in data["features"]),
                 n_features=data["n_features"],
                 unit=data["unit"],
+                moves=tuple(
+                    (key, tuple((source, tuple(targets)) for source, targets in moves))
+                    for key, moves in data.get("moves", ())
+                ),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise InvalidInputError(f"this is not a stored attack: {error!r}") from error
@@ -278,7 +334,8 @@ class AttackModel:
         percent = self.unit == "range"
         named = [(_name_of(key, feature_names), _reach_to_text(reach, percent)) for key, reach in self.features]
         parts = [f"{name}: {text}" for name, text in named]
-        if len({text for _, text in named}) == 1 and self.n_features is not None:
+        parts += [f"{_name_of(key, feature_names)}: {_moves_to_text(moves)}" for key, moves in self.moves]
+        if not self.moves and len({text for _, text in named}) == 1 and self.n_features is not None:
             return f"every feature {named[0][1]}"
         if self.n_features is None and (self.default != (0.0, 0.0) or not parts):
             parts.append(("others: " if parts else "every feature ") + _reach_to_text(self.default, percent))
@@ -290,6 +347,12 @@ class AttackModel:
 
 def _name_of(key: FeatureKey, feature_names: Sequence[str] | None) -> str:
     return feature_names[key] if isinstance(key, int) and feature_names is not None else str(key)
+
+
+def _moves_to_text(moves: Moves) -> str:
+    return "; ".join(
+        f"{'any' if source is None else source} -> {' or '.join(map(str, targets))}" for source, targets in moves
+    )
 
 
 def _plain(label: Any) -> Any:

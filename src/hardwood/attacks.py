@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from hardwood.attack_model import AttackModel
 from hardwood.errors import InvalidInputError
-from hardwood.problem import as_labels
+from hardwood.problem import as_labels, reach_of
 from hardwood.reachability import BoolArray, FloatArray, IntArray, fooled
-from hardwood.tables import as_matrix, check_finite
+from hardwood.tables import column_names
 from hardwood.tree import Tree
 
 
@@ -22,6 +22,8 @@ class AttackedData:
 
     tree: Tree
     X: FloatArray
+    low: FloatArray
+    high: FloatArray
     label: IntArray
     down: FloatArray
     up: FloatArray
@@ -30,24 +32,25 @@ class AttackedData:
     @classmethod
     def prepare(cls, tree: Tree, X: Any, y: Any, attack: Any) -> AttackedData:
         """Validate data against a tree. A label that the tree does not know gets code -1 and is always wrong."""
-        matrix, names = as_matrix(X)
-        if matrix.shape[1] != tree.n_features:
-            raise InvalidInputError(f"X has {matrix.shape[1]} features, but the tree was learned on {tree.n_features}")
-        names = names if names is not None else tree.feature_names
-        check_finite(matrix, names)
+        matrix = tree.rows(X)
+        names = column_names(X) or tree.feature_names
         label = encode_labels(as_labels(y, len(matrix)), tree.classes)
         model = AttackModel.parse(attack)
-        if model.by_class is None:
-            down, up = model.reach(tree.n_features, names)
-            group = np.zeros(len(matrix), np.int64)
-        else:
-            down, up = model.reach(tree.n_features, names, tree.classes)
-            group = np.maximum(label, 0)
-        return cls(tree, matrix, label, down, up, group)
+        group = np.zeros(len(matrix), np.int64) if model.by_class is None else np.maximum(label, 0)
+        classes = None if model.by_class is None else tree.classes
+        low, high, down, up = reach_of(matrix, model, names, classes, group, tree.encoding)
+        return cls(tree, matrix, low, high, label, down, up, group)
 
     def fooled(self) -> BoolArray:
         """Whether the attacker can make the tree misclassify each sample."""
-        return fooled(self.tree, self.X, self.label, self.down, self.up, self.group)
+        return fooled(self.tree, self.low, self.high, self.down, self.up, self.group, self.label)
+
+    def require_plain_numbers(self, what: str) -> None:
+        """Raise where distances make no sense: for categories and missing values."""
+        if self.tree.encoding is not None:
+            raise InvalidInputError(f"{what} measures distances, which categorical features do not have")
+        if self.low is not self.X:
+            raise InvalidInputError(f"{what} measures distances from the samples, and some values are missing")
 
 
 def encode_labels(labels: NDArray[Any], classes: NDArray[Any]) -> IntArray:
@@ -79,6 +82,7 @@ def attack_samples(tree: Tree, X: Any, y: Any, attack: Any) -> FloatArray:
     from hardwood.kernels import walk
 
     data = AttackedData.prepare(tree, X, y, attack)
+    data.require_plain_numbers("attack_samples")
     points = np.empty_like(data.X)
     distance = np.empty(len(points))
     walk.nearest_wrong_points(*tree.regions(), data.X, data.down, data.up, data.group, data.label, points, distance)
@@ -106,6 +110,7 @@ def robust_radius(tree: Tree, X: Any, y: Any, attack: Any = 1.0) -> FloatArray:
     from hardwood.kernels import walk
 
     data = AttackedData.prepare(tree, X, y, attack)
+    data.require_plain_numbers("robust_radius")
     radius = np.empty(len(data.X))
     walk.robust_factors(*tree.regions(), data.X, data.down, data.up, data.group, data.label, radius)
     return radius

@@ -2,192 +2,23 @@
 
 from __future__ import annotations
 
-import os
-import time
-from typing import Any, Self
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, check_random_state, validate_data
-
-from hardwood.attack_model import AttackModel
-from hardwood.attacks import attack_samples, robust_radius
 from hardwood.errors import InvalidInputError
-from hardwood.metrics import adversarial_accuracy
-from hardwood.model_file import Model, training_record
+from hardwood.estimator_base import BaseRobustClassifier, BaseRobustTree, count_jobs, seed_of
 from hardwood.problem import Problem
 from hardwood.progress import progress_display
 from hardwood.result import Result
 from hardwood.solvers import get_solver, solve
-from hardwood.tables import as_matrix, check_finite, column_names
-from hardwood.tree import Tree
 
-
-class BaseRobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """How all estimators check the data they are given."""
-
-    def _validate_training_data(self, X: Any, y: Any) -> tuple[NDArray[np.float64], tuple[str, ...] | None, Any]:
-        if column_names(X) is not None:
-            as_matrix(X)  # names the column that is not numeric, which scikit-learn's check does not
-        matrix, y = validate_data(self, X, y, dtype=np.float64, order="C", ensure_all_finite=False)
-        names = self._feature_names()
-        check_finite(matrix, names)
-        check_classification_targets(y)
-        return matrix, names, y
-
-    def _validate(self, X: Any) -> NDArray[np.float64]:
-        check_is_fitted(self)
-        matrix: NDArray[np.float64] = validate_data(
-            self, X, dtype=np.float64, order="C", reset=False, ensure_all_finite=False
-        )
-        check_finite(matrix, self._feature_names())
-        return matrix
-
-    def _feature_names(self) -> tuple[str, ...] | None:
-        names = getattr(self, "feature_names_in_", None)
-        return None if names is None else tuple(names)
-
-
-class BaseRobustTree(BaseRobustClassifier):
-    """What all tree estimators share; a subclass turns its parameters into a call of `solve`.
-
-    Attributes
-    ----------
-    tree_ : Tree
-        The fitted tree.
-    result_ : Result
-        Status, objective, bound, gap and trace of the fit.
-    attack_ : AttackModel
-        The attack in the units of X.
-    classes_ : array
-    n_features_in_ : int
-    feature_names_in_ : array of str
-        Only where X had column names that are strings.
-    """
-
-    attack: Any
-    tree_: Tree
-    result_: Result
-    attack_: AttackModel
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn a tree.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n_samples, n_features)
-            Finite numbers in any units.
-        y : array-like of shape (n_samples,)
-            Labels of any type.
-        sample_weight : array-like of shape (n_samples,) or None
-            Cost of losing each sample.
-
-        Returns
-        -------
-        self
-        """
-        started = time.perf_counter()
-        matrix, names, y = self._validate_training_data(X, y)
-        if sample_weight is not None:
-            matrix, y, sample_weight = _without_weightless(matrix, y, sample_weight)
-        attack = AttackModel.parse(self.attack).fit(matrix, names)
-        problem = Problem.from_data(
-            matrix, y, attack, sample_weight=sample_weight, feature_names=names, **self._problem_parameters()
-        )
-        self.result_ = self._solve(problem, started)
-        self.tree_ = self.result_.tree
-        self.attack_ = attack
-        self.classes_ = problem.classes
-        return self
-
-    def _problem_parameters(self) -> dict[str, Any]:
-        raise NotImplementedError
-
-    def _solve(self, problem: Problem, started: float) -> Result:
-        raise NotImplementedError
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of each row of X."""
-        matrix = self._validate(X)
-        return self.tree_.predict(matrix)
-
-    def apply(self, X: Any) -> NDArray[np.int64]:
-        """Return the number of the leaf in which each row of X ends."""
-        matrix = self._validate(X)
-        return self.tree_.apply(matrix)
-
-    def adversarial_score(self, X: Any, y: Any, sample_weight: Any = None, *, attack: Any = None) -> float:
-        """Return the accuracy when every sample is attacked; exact.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,) or None
-        attack : anything `AttackModel.parse` takes, or None
-            The attack that the tree was learned against by default.
-        """
-        matrix = self._validate(X)
-        return adversarial_accuracy(self.tree_, matrix, y, self._attack_or(attack), sample_weight)
-
-    def attack_samples(self, X: Any, y: Any, *, attack: Any = None) -> NDArray[np.float64]:
-        """Return the nearest adversarial example of each sample; see `hardwood.attack_samples`."""
-        matrix = self._validate(X)
-        return attack_samples(self.tree_, matrix, y, self._attack_or(attack))
-
-    def robust_radius(self, X: Any, y: Any, *, attack: Any = 1.0) -> NDArray[np.float64]:
-        """Return how large an attack each sample bears; see `hardwood.robust_radius`."""
-        matrix = self._validate(X)
-        return robust_radius(self.tree_, matrix, y, attack)
-
-    def _attack_or(self, attack: Any) -> Any:
-        return self.attack_ if attack is None else attack
-
-    def get_depth(self) -> int:
-        """Return the number of splits on the longest path."""
-        check_is_fitted(self)
-        return self.tree_.depth
-
-    def get_n_leaves(self) -> int:
-        """Return the number of leaves."""
-        check_is_fitted(self)
-        return self.tree_.n_leaves
-
-    def to_model(self) -> Model:
-        """Return what is saved: tree, attack and a record of the training."""
-        check_is_fitted(self)
-        return Model(self.tree_, self.attack_, training_record(self.result_))
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted tree to a JSON file that `hardwood.load_model` reads."""
-        self.to_model().save(path)
-
-
-def _without_weightless(matrix: NDArray[np.float64], y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
-    """Drop samples of weight zero, so that they are as good as absent: not even margins keep clear of them."""
-    weight = _check_sample_weight(sample_weight, matrix, dtype=np.float64)
-    kept = weight != 0
-    return (matrix, y, weight) if kept.all() or not kept.any() else (matrix[kept], y[kept], weight[kept])
-
-
-def seed_of(random_state: Any) -> int:
-    """Return the seed that a ``random_state`` stands for; None is the same as 0."""
-    if random_state is None:
-        return 0
-    if isinstance(random_state, int | np.integer):
-        return int(random_state)
-    return int(check_random_state(random_state).randint(2**31 - 1))
-
-
-def count_jobs(n_jobs: Any) -> int:
-    """Return the number of threads that an ``n_jobs`` stands for."""
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
-        raise InvalidInputError(f"n_jobs={n_jobs!r}; it must be None, -1 (all cores) or a whole number >= 1")
-    from joblib import effective_n_jobs
-
-    return int(effective_n_jobs(n_jobs))
+__all__ = [
+    "BaseRobustClassifier",
+    "BaseRobustTree",
+    "GreedyRobustTreeClassifier",
+    "RobustTreeClassifier",
+    "count_jobs",
+    "seed_of",
+]
 
 
 class RobustTreeClassifier(BaseRobustTree):
@@ -219,6 +50,12 @@ class RobustTreeClassifier(BaseRobustTree):
         Cost of a leaf, in units of sample weight.
     min_samples_leaf : int
         Each leaf must be reached for certain by so many samples.
+    missing : {"error", "reachable"}
+        What to do with missing values (NaN). ``"reachable"``: such a value may be anything, so that in training and
+        under attack it reaches both sides of a split; `predict` sends it where more training weight went.
+    categorical_features : "from_dtype", sequence of names or indices, or None
+        Columns that hold categories. A split on one asks "is it this category?". ``"from_dtype"`` takes the columns of
+        a frame whose type is categorical. See `hardwood.categories`.
     solver_options : mapping or None
         Further options of the solver.
     n_jobs : int or None
@@ -250,6 +87,8 @@ class RobustTreeClassifier(BaseRobustTree):
         class_weight: Any = None,
         leaf_penalty: float = 0.0,
         min_samples_leaf: int = 0,
+        missing: str = "error",
+        categorical_features: Any = "from_dtype",
         solver_options: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -265,6 +104,8 @@ class RobustTreeClassifier(BaseRobustTree):
         self.class_weight = class_weight
         self.leaf_penalty = leaf_penalty
         self.min_samples_leaf = min_samples_leaf
+        self.missing = missing
+        self.categorical_features = categorical_features
         self.solver_options = solver_options
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -324,6 +165,12 @@ class GreedyRobustTreeClassifier(BaseRobustTree):
         Share of the movable samples that the attacker really moves.
     class_weight : mapping, "balanced" or None
         Multiplies sample weights by class.
+    missing : {"error", "reachable"}
+        What to do with missing values (NaN). ``"reachable"``: such a value may be anything, so that in training and
+        under attack it reaches both sides of a split; `predict` sends it where more training weight went.
+    categorical_features : "from_dtype", sequence of names or indices, or None
+        Columns that hold categories. A split on one asks "is it this category?". ``"from_dtype"`` takes the columns of
+        a frame whose type is categorical. See `hardwood.categories`.
     random_state : int, RandomState or None
         Seed of the draw of features; None is the same as 0.
     """
@@ -340,6 +187,8 @@ class GreedyRobustTreeClassifier(BaseRobustTree):
         max_features: Any = None,
         robust_weight: float = 1.0,
         class_weight: Any = None,
+        missing: str = "error",
+        categorical_features: Any = "from_dtype",
         random_state: Any = None,
     ) -> None:
         self.max_depth = max_depth
@@ -351,6 +200,8 @@ class GreedyRobustTreeClassifier(BaseRobustTree):
         self.max_features = max_features
         self.robust_weight = robust_weight
         self.class_weight = class_weight
+        self.missing = missing
+        self.categorical_features = categorical_features
         self.random_state = random_state
 
     def _problem_parameters(self) -> dict[str, Any]:

@@ -88,6 +88,14 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     return Model.load(path)
 
 
+def model_schema() -> dict[str, Any]:
+    """Return the JSON Schema of model files."""
+    from importlib.resources import files
+
+    schema: dict[str, Any] = json.loads(files("hardwood").joinpath("model.schema.json").read_text(encoding="utf-8"))
+    return schema
+
+
 def training_record(result: Result) -> dict[str, Any]:
     """Return what a model file keeps of a result."""
     return {

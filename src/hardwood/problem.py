@@ -11,17 +11,50 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardwood.attack_model import AttackModel
+from hardwood.categories import CategoryEncoding
 from hardwood.errors import InvalidInputError
-from hardwood.tables import as_matrix, check_finite
+from hardwood.tables import as_matrix, check_finite, has_missing
 from hardwood.thresholds import Endpoints, RankArray, cluster_endpoints
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 
-def boxes(X: FloatArray, down: FloatArray, up: FloatArray, group: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return where an attacker can move each sample: ``X - down[group]`` and ``X + up[group]``."""
-    return X - down[group], X + up[group]
+MISSING_CHOICES = ("error", "reachable")
+
+
+def reach_of(
+    matrix: FloatArray,
+    attack: AttackModel,
+    names: tuple[str, ...] | None,
+    classes: Any,
+    group: IntArray,
+    encoding: CategoryEncoding | None,
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return where an attacker can move each sample: the box ``[low - down[group], high + up[group]]``.
+
+    Without missing values and categories `low` and `high` are the samples themselves. A missing value can be anything;
+    the attacker's choice of a category is in `low` and `high` already.
+
+    Parameters
+    ----------
+    matrix : float array of shape (n_samples, n_features)
+    attack : AttackModel
+    names : tuple of str or None
+    classes : sequence or None
+        Labels, one for each row of `down` and `up`; None for one row that holds for all samples.
+    group : int array of shape (n_samples,)
+    encoding : CategoryEncoding or None
+    """
+    if encoding is None:
+        down, up = attack.reach(matrix.shape[1], names, classes)
+        low = high = matrix
+    else:
+        low, high, down, up = encoding.reach(matrix, attack, (None,) if classes is None else classes, group)
+    if has_missing(matrix):
+        missing = np.isnan(matrix)
+        low, high = np.where(missing, -np.inf, low), np.where(missing, np.inf, high)
+    return low, high, down, up
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +84,11 @@ class Problem:
         Added to the objective for every leaf.
     min_samples_leaf : int
         Every leaf of a tree with a split must be reached for certain (it and no other leaf) by so many samples.
+    allows_missing : bool
+        Whether values may be missing; such a value reaches both sides of every split. In `values` the median of the
+        feature stands for it.
+    encoding : CategoryEncoding or None
+        How categorical columns became features.
     """
 
     values: FloatArray
@@ -63,6 +101,8 @@ class Problem:
     feature_names: tuple[str, ...] | None = None
     leaf_penalty: float = 0.0
     min_samples_leaf: int = 0
+    allows_missing: bool = False
+    encoding: CategoryEncoding | None = None
 
     def __post_init__(self) -> None:
         for array in (self.values, self.lower, self.upper, self.label, self.weight, self.classes):
@@ -81,6 +121,8 @@ class Problem:
         leaf_penalty: float = 0.0,
         min_samples_leaf: int = 0,
         feature_names: tuple[str, ...] | None = None,
+        missing: str = "error",
+        categorical_features: Any = None,
     ) -> Problem:
         """Validate data and build the problem.
 
@@ -100,27 +142,40 @@ class Problem:
             See the class.
         feature_names : tuple of str or None
             Names of the columns, where X does not carry them itself.
+        missing : {"error", "reachable"}
+            What to do with missing values (NaN): refuse them, or let them reach both sides of every split.
+        categorical_features : "from_dtype", sequence of names or indices, CategoryEncoding or None
+            Columns that hold categories; see `hardwood.categories`.
         """
-        matrix, names = as_matrix(X)
-        names = names if feature_names is None else feature_names
+        if missing not in MISSING_CHOICES:
+            raise InvalidInputError(f"missing={missing!r}; it must be 'error' or 'reachable'")
+        encoding = (
+            categorical_features
+            if isinstance(categorical_features, CategoryEncoding)
+            else CategoryEncoding.fit(X, categorical_features)
+        )
+        if encoding is None:
+            matrix, names = as_matrix(X)
+            names = names if feature_names is None else feature_names
+        else:
+            matrix, names = encoding.encode(X), encoding.feature_names
         if matrix is X or matrix.base is not None:
             matrix = matrix.copy()
         if matrix.shape[0] == 0 or matrix.shape[1] == 0:
             raise InvalidInputError(f"X has the shape {matrix.shape}: at least one sample and one feature are needed")
-        check_finite(matrix, names)
+        check_finite(matrix, names, allow_missing=missing == "reachable")
         labels = as_labels(y, len(matrix))
         classes, code = np.unique(labels, return_inverse=True)
         if len(classes) < 2:
             raise InvalidInputError(
                 f"all samples are of one class ({classes[0]!r}); at least two classes are needed to learn a tree"
             )
-        model = AttackModel.parse(attack).fit(matrix, names)
-        down, up = model.reach(matrix.shape[1], names, classes)
-        lower, upper = boxes(matrix, down, up, code)
+        model = fit_attack(attack, matrix, names, encoding)
+        low, high, down, up = reach_of(matrix, model, names, classes, code, encoding)
         return cls(
-            values=matrix,
-            lower=lower,
-            upper=upper,
+            values=_without_gaps(matrix),
+            lower=low - down[code],
+            upper=high + up[code],
             label=code.astype(np.int64),
             weight=_weights(labels, classes, code, sample_weight, class_weight),
             classes=classes,
@@ -128,11 +183,36 @@ class Problem:
             feature_names=names,
             leaf_penalty=_non_negative(leaf_penalty, "leaf_penalty"),
             min_samples_leaf=_whole_number(min_samples_leaf, "min_samples_leaf"),
+            allows_missing=missing == "reachable",
+            encoding=encoding,
         )
 
     def replace(self, **changes: Any) -> Problem:
         """Return a copy with other values for some fields."""
-        return replace(self, **changes)
+        copy = replace(self, **changes)
+        if not changes.keys() & {"values", "lower", "upper"}:
+            # What depends on the boxes alone need not be computed again.
+            for name in ("endpoints", "value_order"):
+                if name in self.__dict__:
+                    copy.__dict__[name] = self.__dict__[name]
+        return copy
+
+    def take(self, rows: NDArray[np.integer]) -> Problem:
+        """Return the same problem on some of the samples."""
+        part = replace(
+            self,
+            values=self.values[rows],
+            lower=self.lower[rows],
+            upper=self.upper[rows],
+            label=self.label[rows],
+            weight=self.weight[rows],
+        )
+        position = np.full(self.n_samples, -1, np.int32)
+        position[rows] = np.arange(len(rows), dtype=np.int32)
+        order = position[self.value_order]
+        # The samples are sorted already; those that remain need only be picked out.
+        part.__dict__["value_order"] = np.ascontiguousarray(order[order >= 0].reshape(self.n_features, len(rows)))
+        return part
 
     @property
     def n_samples(self) -> int:
@@ -186,6 +266,25 @@ class Problem:
     def class_weight_sums(self) -> FloatArray:
         """Total weight of each class."""
         return np.asarray(np.bincount(self.label, self.weight, self.n_classes), dtype=np.float64)
+
+
+def fit_attack(
+    attack: Any, matrix: FloatArray, names: tuple[str, ...] | None, encoding: CategoryEncoding | None
+) -> AttackModel:
+    """Return the attack in the units of the data."""
+    model = AttackModel.parse(attack)
+    return model.fit(matrix, names) if encoding is None else encoding.fit_attack(model, matrix)
+
+
+def _without_gaps(matrix: FloatArray) -> FloatArray:
+    """Return the matrix with each missing value replaced by the median of its feature."""
+    if not has_missing(matrix):
+        return matrix
+    filled = matrix.copy()
+    for j in np.flatnonzero(np.isnan(matrix).any(axis=0)):
+        present = matrix[~np.isnan(matrix[:, j]), j]
+        filled[np.isnan(matrix[:, j]), j] = np.median(present) if len(present) else 0.0
+    return filled
 
 
 def as_labels(y: Any, n_samples: int) -> NDArray[Any]:

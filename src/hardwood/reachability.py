@@ -6,13 +6,14 @@ threshold: a box reaches left iff ``lower <= b`` and right iff ``upper > b``.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardwood.problem import Problem
-from hardwood.thresholds import index_of, maximum_margin
+from hardwood.thresholds import index_of, margin_around, maximum_margin
 from hardwood.tree import IndexTree, Tree
 
 BoolArray = NDArray[np.bool_]
@@ -20,31 +21,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 
-def fooled(tree: Tree, X: FloatArray, label: IntArray, down: FloatArray, up: FloatArray, group: IntArray) -> BoolArray:
-    """Return, for each sample, whether the attacker can make the tree misclassify it.
-
-    Parameters
-    ----------
-    tree : Tree
-    X : C-contiguous float array of shape (n_samples, n_features)
-    label : int array of shape (n_samples,)
-        Class indices in terms of ``tree.classes``; -1 for a label that the tree does not know.
-    down, up : float array of shape (n_groups, n_features)
-        Reach of the attacker by group of samples.
-    group : int array of shape (n_samples,)
-        Row of `down` and `up` that applies to each sample.
-    """
-    return _fooled(tree, X, X, down, up, group, label)
-
-
-def robust_errors(tree: Tree, problem: Problem) -> BoolArray:
-    """Return, for each sample of the problem, whether its box reaches a leaf of another class."""
-    still = np.zeros((1, problem.n_features))
-    group = np.zeros(problem.n_samples, np.int64)
-    return _fooled(tree, problem.lower, problem.upper, still, still, group, problem.label)
-
-
-def _fooled(
+def fooled(
     tree: Tree,
     low: FloatArray,
     high: FloatArray,
@@ -53,6 +30,20 @@ def _fooled(
     group: IntArray,
     label: IntArray,
 ) -> BoolArray:
+    """Return, for each sample, whether the attacker can make the tree misclassify it.
+
+    Parameters
+    ----------
+    tree : Tree
+    low, high : C-contiguous float array of shape (n_samples, n_features)
+        The samples, or where they can be already without the attacker's radius; see `hardwood.problem.reach_of`.
+    down, up : float array of shape (n_groups, n_features)
+        Reach of the attacker by group of samples.
+    group : int array of shape (n_samples,)
+        Row of `down` and `up` that applies to each sample.
+    label : int array of shape (n_samples,)
+        Class indices in terms of ``tree.classes``; -1 for a label that the tree does not know.
+    """
     from hardwood.kernels import walk
 
     # A path that no point can follow must not count, although a box may reach both sides of each of its splits.
@@ -60,6 +51,13 @@ def _fooled(
     out = np.empty(len(low), dtype=bool)
     walk.fooled(t.feature, t.threshold, t.left, t.right, t.label, low, high, down, up, group, label, out)
     return out
+
+
+def robust_errors(tree: Tree, problem: Problem) -> BoolArray:
+    """Return, for each sample of the problem, whether its box reaches a leaf of another class."""
+    still = np.zeros((1, problem.n_features))
+    group = np.zeros(problem.n_samples, np.int64)
+    return fooled(tree, problem.lower, problem.upper, still, still, group, problem.label)
 
 
 def reached_nodes(tree: Tree, problem: Problem) -> BoolArray:
@@ -113,28 +111,54 @@ def place(tree: IndexTree, problem: Problem) -> Tree:
         right = build(int(tree.right[node]), samples[goes_right], {**inside, j: (t, below)})
         if not isinstance(left, tuple) and left == right:
             return left
-        return (j, maximum_margin(t, j, lower, upper, ends), left, right)
+        margin = margin_around(t, j, lower, upper, ends)
+        return (j, maximum_margin(*margin, j, ends), left, right, margin)
 
     return tree_from_nested(build(0, np.arange(problem.n_samples), {}), problem)
 
 
 def tree_from_nested(nested: Any, problem: Problem) -> Tree:
-    """Build a tree from nested tuples ``(feature, threshold, left, right)`` with class indices as leaves."""
+    """Build a tree from nested tuples ``(feature, threshold, left, right)`` with class indices as leaves.
+
+    A split may have a fifth entry, its margin as in `Tree`.
+    """
     rows: list[list[Any]] = []
 
     def add(node: Any) -> int:
         position = len(rows)
         if not isinstance(node, tuple):
-            rows.append([-1, np.nan, -1, -1, node])
+            rows.append([-1, np.nan, -1, -1, node, (np.nan, np.nan)])
             return position
-        rows.append([node[0], node[1], -1, -1, -1])
+        rows.append([node[0], node[1], -1, -1, -1, node[4] if len(node) > 4 else (np.nan, np.nan)])
         rows[position][2] = add(node[2])
         rows[position][3] = add(node[3])
         return position
 
     add(nested)
-    feature, threshold, left, right, label = (np.array(column) for column in zip(*rows, strict=True))
-    return Tree(feature, threshold, left, right, label, problem.classes, problem.n_features, problem.feature_names)
+    feature, threshold, left, right, label, margin = (np.array(column) for column in zip(*rows, strict=True))
+    tree = Tree(
+        feature,
+        threshold,
+        left,
+        right,
+        label,
+        problem.classes,
+        problem.n_features,
+        problem.feature_names,
+        margin=margin,
+        encoding=problem.encoding,
+    )
+    return replace(tree, missing_left=_heavier_sides(tree, problem)) if problem.allows_missing else tree
+
+
+def _heavier_sides(tree: Tree, problem: Problem) -> BoolArray:
+    """Return, for each split, whether more weight of training samples certainly goes left than right there."""
+    reached = reached_nodes(tree, problem)
+    is_split = tree.left >= 0
+    left, right = reached[:, tree.left[is_split]], reached[:, tree.right[is_split]]
+    answer = np.zeros(tree.n_nodes, dtype=bool)
+    answer[is_split] = problem.weight @ (left & ~right) >= problem.weight @ (right & ~left)
+    return answer
 
 
 def to_indices(tree: Tree, problem: Problem) -> IndexTree:

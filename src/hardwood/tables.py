@@ -68,18 +68,26 @@ def _as_column(column: Any, j: int, names: tuple[str, ...]) -> NDArray[np.float6
         except (TypeError, ValueError):
             raise InvalidInputError(
                 f"{describe_column(j, names)} holds {value!r} in row {i}, which is not a number; "
-                "encode text as numbers or drop the column"
+                "declare the column in categorical_features, encode text as numbers or drop the column"
             ) from None
     return result
 
 
-def check_finite(matrix: NDArray[np.float64], names: tuple[str, ...] | None, what: str = "X") -> None:
-    """Raise if the matrix holds NaN or an infinite value, naming the first such cell."""
+def has_missing(matrix: NDArray[np.float64]) -> bool:
+    """Whether some value is NaN; one pass without a temporary of the matrix' size in the usual case."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isnan(matrix.sum()) and np.isnan(matrix).any())
+
+
+def check_finite(
+    matrix: NDArray[np.float64], names: tuple[str, ...] | None, what: str = "X", *, allow_missing: bool = False
+) -> None:
+    """Raise if the matrix holds an infinite value or, unless allowed, NaN, naming the first such cell."""
     # One pass without a temporary of the matrix' size in the usual, clean case.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(matrix.sum()):
             return
-    bad = ~np.isfinite(matrix)
+    bad = np.isinf(matrix) if allow_missing else ~np.isfinite(matrix)
     if not bad.any():
         return
     i, j = np.argwhere(bad)[0]
@@ -87,4 +95,5 @@ def check_finite(matrix: NDArray[np.float64], names: tuple[str, ...] | None, wha
     raise InvalidInputError(
         f"Input {what} contains {kind} in {describe_column(int(j), names)}, row {i} "
         f"({int(bad.sum())} such cells in all); fill in or drop missing and infinite values first"
+        + ("" if kind == "infinity" else ", or learn with missing='reachable'")
     )

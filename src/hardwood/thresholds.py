@@ -142,10 +142,10 @@ def index_of(threshold: float, feature: int, endpoints: Endpoints) -> int:
     return int(np.searchsorted(endpoints.first[feature], threshold, side="right")) - 1
 
 
-def maximum_margin(
+def margin_around(
     index: int, feature: int, lower_rank: RankArray, upper_rank: RankArray, endpoints: Endpoints
-) -> float:
-    """Return the number midway between the endpoints next to ``index``, as far as the given samples see it.
+) -> tuple[float, float]:
+    """Return the endpoints next to ``index`` as far as the given samples see it; infinite where there is none.
 
     Parameters
     ----------
@@ -161,13 +161,21 @@ def maximum_margin(
     # Where the node's own samples have no end on one side, the ends of all samples decide.
     under = int(below.max()) if len(below) else min(index, n_ranks - 1)
     over = int(above.min()) if len(above) else max(index + 1, 0)
-    if n_ranks == 0:
-        return 0.0
     first, last = endpoints.first[feature], endpoints.last[feature]
-    if under < 0:
+    return (
+        float(last[under]) if under >= 0 and n_ranks > 0 else -np.inf,
+        float(first[over]) if over < n_ranks else np.inf,
+    )
+
+
+def maximum_margin(low: float, high: float, feature: int, endpoints: Endpoints) -> float:
+    """Return the number midway between two neighbouring endpoints, or clear of all if there is none on one side."""
+    first, last = endpoints.first[feature], endpoints.last[feature]
+    if len(first) == 0:
+        return 0.0
+    if np.isinf(low):
         return float(first[0] - max(first[-1] - first[0], 1.0))
-    if over >= n_ranks:
+    if np.isinf(high):
         return float(last[-1] + max(last[-1] - first[0], 1.0))
-    low, high = float(last[under]), float(first[over])
     middle = low + (high - low) / 2
     return middle if low <= middle < high else low

@@ -7,18 +7,24 @@ in ``label``; a split has label -1. Children always stand behind their parent.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hardwood.categories import CategoryEncoding
 from hardwood.errors import InvalidInputError
-from hardwood.tables import as_matrix, check_finite
+from hardwood.tables import as_matrix, check_finite, has_missing
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+
+def _equal_or_none(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
+    return (a is None and b is None) or (a is not None and b is not None and np.array_equal(a, b))
 
 
 def _frozen(values: ArrayLike, dtype: type) -> NDArray[Any]:
@@ -145,6 +151,13 @@ class Tree(_Structure):
         Number of features of the data.
     feature_names : tuple of str or None
         Names for printing and for attacks given by name.
+    margin : array of shape (n_nodes, 2) or None
+        The nearest endpoints of training boxes below and above each threshold, where known (NaN where not): any
+        threshold that is at least the first and less than the second treats the training data alike.
+    missing_left : array of bool or None
+        Whether a missing value (NaN) goes left at each split; None if missing values are refused.
+    encoding : CategoryEncoding or None
+        How a table with categorical columns becomes features; the methods then take such tables.
     """
 
     feature: IntArray
@@ -155,11 +168,18 @@ class Tree(_Structure):
     classes: NDArray[Any]
     n_features: int
     feature_names: tuple[str, ...] | None = None
+    margin: FloatArray | None = None
+    missing_left: BoolArray | None = None
+    encoding: CategoryEncoding | None = None
 
     def __post_init__(self) -> None:
         for name in ("feature", "left", "right", "label"):
             object.__setattr__(self, name, _frozen(getattr(self, name), np.int64))
         object.__setattr__(self, "threshold", _frozen(self.threshold, np.float64))
+        if self.margin is not None:
+            object.__setattr__(self, "margin", _frozen(self.margin, np.float64))
+        if self.missing_left is not None:
+            object.__setattr__(self, "missing_left", _frozen(self.missing_left, np.bool_))
         classes = np.array(self.classes)
         classes.setflags(write=False)
         object.__setattr__(self, "classes", classes)
@@ -171,6 +191,14 @@ class Tree(_Structure):
             raise InvalidInputError(f"a split names feature {self.feature.max()} of {self.n_features}")
         if self.feature_names is not None and len(self.feature_names) != self.n_features:
             raise InvalidInputError(f"{len(self.feature_names)} feature names for {self.n_features} features")
+        if self.margin is not None and self.margin.shape != (self.n_nodes, 2):
+            raise InvalidInputError(f"the margins of a tree must be of shape ({self.n_nodes}, 2)")
+        if self.missing_left is not None and self.missing_left.shape != (self.n_nodes,):
+            raise InvalidInputError("a tree that takes missing values must say where they go at each node")
+        if self.encoding is not None and self.encoding.n_features != self.n_features:
+            raise InvalidInputError(
+                f"the categories make {self.encoding.n_features} features, but the tree has {self.n_features}"
+            )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tree):
@@ -179,6 +207,8 @@ class Tree(_Structure):
             self.n_features == other.n_features
             and self.feature_names == other.feature_names
             and np.array_equal(self.classes, other.classes)
+            and self.encoding == other.encoding
+            and _equal_or_none(self.missing_left, other.missing_left)
             and all(
                 np.array_equal(getattr(self, name), getattr(other, name))
                 for name in ("feature", "left", "right", "label")
@@ -192,20 +222,53 @@ class Tree(_Structure):
         """Return the leaf in which each row of X ends."""
         from hardwood.kernels import walk
 
-        matrix = self._as_rows(X)
+        matrix = self.rows(X)
         leaf = np.empty(len(matrix), dtype=np.int64)
         walk.apply(self.feature, self.threshold, self.left, self.right, matrix, leaf)
+        if self.missing_left is not None and has_missing(matrix):
+            with_gaps = np.flatnonzero(np.isnan(matrix).any(axis=1))
+            leaf[with_gaps] = self._apply_with_gaps(matrix[with_gaps])
         return leaf
+
+    def _apply_with_gaps(self, matrix: FloatArray) -> IntArray:
+        assert self.missing_left is not None
+        position = np.zeros(len(matrix), dtype=np.int64)
+        # Children stand behind their parents, so one pass over the nodes takes every row to its leaf.
+        for node in np.flatnonzero(self.left >= 0):
+            here = np.flatnonzero(position == node)
+            values = matrix[here, self.feature[node]]
+            goes_left = np.where(np.isnan(values), self.missing_left[node], values <= self.threshold[node])
+            position[here] = np.where(goes_left, self.left[node], self.right[node])
+        return position
+
+    def decision_path(self, X: Any) -> BoolArray:
+        """Return a matrix (n_samples, n_nodes): whether each row of X passes through each node."""
+        position = self.apply(X)
+        parent = np.full(self.n_nodes, -1)
+        for child in (self.left, self.right):
+            parent[child[self.left >= 0]] = np.flatnonzero(self.left >= 0)
+        passes = np.zeros((len(position), self.n_nodes), dtype=bool)
+        while np.any(position >= 0):
+            on_path = np.flatnonzero(position >= 0)
+            passes[on_path, position[on_path]] = True
+            position = np.where(position >= 0, parent[position], -1)
+        return passes
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of each row of X."""
         return self.classes[self.label[self.apply(X)]]
 
-    def _as_rows(self, X: Any) -> FloatArray:
-        matrix, _ = as_matrix(X)
-        if matrix.shape[1] != self.n_features:
-            raise InvalidInputError(f"X has {matrix.shape[1]} features, but the tree was learned on {self.n_features}")
-        check_finite(matrix, self.feature_names)
+    def rows(self, X: Any) -> FloatArray:
+        """Check a table and return it as the numbers that the tree compares."""
+        if self.encoding is None:
+            matrix, _ = as_matrix(X)
+            if matrix.shape[1] != self.n_features:
+                raise InvalidInputError(
+                    f"X has {matrix.shape[1]} features, but the tree was learned on {self.n_features}"
+                )
+        else:
+            matrix = self.encoding.encode(X)
+        check_finite(matrix, self.feature_names, allow_missing=self.missing_left is not None)
         return matrix
 
     @cached_property
@@ -216,6 +279,7 @@ class Tree(_Structure):
         reach it, since it reaches both sides of both splits, but no single point of the box does.
         """
         rows: list[tuple[int, float, int, int, int]] = []
+        origin: list[int] = []
 
         def add(node: int, bounds: dict[int, tuple[float, float]]) -> int:
             while self.left[node] >= 0:
@@ -224,6 +288,7 @@ class Tree(_Structure):
                     break
                 node = int(self.left[node] if self.threshold[node] >= high else self.right[node])
             position = len(rows)
+            origin.append(node)
             rows.append((int(self.feature[node]), float(self.threshold[node]), -1, -1, int(self.label[node])))
             if self.left[node] >= 0:
                 j, b = int(self.feature[node]), float(self.threshold[node])
@@ -237,7 +302,16 @@ class Tree(_Structure):
         if len(rows) == self.n_nodes:
             return self
         feature, threshold, left, right, label = (np.array(column) for column in zip(*rows, strict=True))
-        return Tree(feature, threshold, left, right, label, self.classes, self.n_features, self.feature_names)
+        return replace(
+            self,
+            feature=feature,
+            threshold=threshold,
+            left=left,
+            right=right,
+            label=label,
+            margin=None if self.margin is None else self.margin[origin],
+            missing_left=None if self.missing_left is None else self.missing_left[origin],
+        )
 
     def regions(self) -> tuple[FloatArray, FloatArray, IntArray]:
         """Return the half-open box ``(low, high]`` and the class index of every non-empty leaf."""
@@ -257,16 +331,23 @@ class Tree(_Structure):
         """How feature ``feature`` is called in texts and plots."""
         return self.feature_names[feature] if self.feature_names is not None else f"x[{feature}]"
 
+    def condition(self, node: int, *, left: bool, digits: int = 6) -> str:
+        """Return in words what a sample that goes left or right at a split fulfils."""
+        j = int(self.feature[node])
+        test = None if self.encoding is None else self.encoding.tests[j]
+        if self.encoding is not None and test is not None:
+            return f"{self.encoding.column_name(test[0])} {'=' if left else '≠'} {test[1]}"
+        return f"{self.name_of(j)} {'<=' if left else '> '} {self.threshold[node]:.{digits}g}"
+
     def to_text(self) -> str:
         """Return the tree as indented text, one line per branch."""
         lines: list[str] = []
 
         def walk(node: int, indent: str) -> None:
-            j, b = int(self.feature[node]), f"{self.threshold[node]:.6g}"
-            for child, sign in ((int(self.left[node]), "<="), (int(self.right[node]), "> ")):
+            for child, is_left in ((int(self.left[node]), True), (int(self.right[node]), False)):
                 is_leaf = self.left[child] < 0
                 answer = f": {self.classes[self.label[child]]}" if is_leaf else ""
-                lines.append(f"{indent}{self.name_of(j)} {sign} {b}{answer}")
+                lines.append(f"{indent}{self.condition(node, left=is_left)}{answer}")
                 if not is_leaf:
                     walk(child, indent + "|   ")
 
@@ -279,6 +360,30 @@ class Tree(_Structure):
 
     def __repr__(self) -> str:
         return f"Tree(depth={self.depth}, n_leaves={self.n_leaves}, n_features={self.n_features})"
+
+    def to_sklearn(self) -> Any:
+        """Return a fitted scikit-learn decision tree with the same answers; see `hardwood.export.to_sklearn`."""
+        from hardwood.export import to_sklearn
+
+        return to_sklearn(self)
+
+    def to_python(self, name: str = "predict") -> str:
+        """Return the tree as a Python function without dependencies; see `hardwood.code_export`."""
+        from hardwood.code_export import to_python
+
+        return to_python(self, name)
+
+    def to_c(self, name: str = "predict") -> str:
+        """Return the tree as a C function; see `hardwood.code_export`."""
+        from hardwood.code_export import to_c
+
+        return to_c(self, name)
+
+    def to_sql(self) -> str:
+        """Return the tree as an SQL expression; see `hardwood.code_export`."""
+        from hardwood.code_export import to_sql
+
+        return to_sql(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -297,6 +402,11 @@ class Tree(_Structure):
             "left": self.left.tolist(),
             "right": self.right.tolist(),
             "label": self.label.tolist(),
+            "margin": None
+            if self.margin is None
+            else [[float(end) if np.isfinite(end) else None for end in ends] for ends in self.margin],
+            "missing_left": None if self.missing_left is None else self.missing_left.tolist(),
+            "encoding": None if self.encoding is None else self.encoding.to_dict(),
         }
 
     @classmethod
@@ -304,6 +414,7 @@ class Tree(_Structure):
         """Inverse of `to_dict`; anything that is not a well-formed tree is refused."""
         try:
             names: Sequence[str] | None = data["feature_names"]
+            encoding, margin = data.get("encoding"), data.get("margin")
             return cls(
                 feature=data["feature"],
                 threshold=np.array([np.nan if t is None else t for t in data["threshold"]], dtype=np.float64),
@@ -313,6 +424,11 @@ class Tree(_Structure):
                 classes=np.array(data["classes"]),
                 n_features=int(data["n_features"]),
                 feature_names=None if names is None else tuple(names),
+                margin=None
+                if margin is None
+                else np.array([[np.nan if end is None else end for end in ends] for ends in margin], dtype=np.float64),
+                missing_left=data.get("missing_left"),
+                encoding=None if encoding is None else CategoryEncoding.from_dict(encoding),
             )
         except (KeyError, TypeError, OverflowError) as error:
             raise InvalidInputError(f"this is not a stored tree: {error!r}") from error

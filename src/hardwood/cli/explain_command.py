@@ -1,0 +1,77 @@
+"""``hardwood explain`` and ``hardwood export``."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hardwood.cli.app import app
+from hardwood.cli.inputs import DataArgument, JsonOption, labels_like, model_features, read_csv
+from hardwood.cli.output import print_json
+from hardwood.errors import InvalidInputError
+from hardwood.explanation import explain as explain_sample
+from hardwood.files import write_whole
+from hardwood.model_file import Model
+
+ModelArgument = Annotated[Path, typer.Argument(help="Model file written by 'hardwood fit'.", show_default=False)]
+
+
+@app.command()
+def explain(
+    model: ModelArgument,
+    data: DataArgument,
+    row: Annotated[int, typer.Option("--row", "-r", help="Row of the file, the first below the header is 1.")],
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", help="Column with the classes, for attacks that differ by class.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Say why one row is classified as it is, and what it would take to change that."""
+    loaded = Model.load(model)
+    tree = loaded.tree
+    table = read_csv(data)
+    if not 1 <= row <= len(table):
+        raise InvalidInputError(f"--row {row}; {data} has the rows 1 to {len(table)}")
+    features = model_features(table, tree.feature_names, tree.n_features, set() if target is None else {target})
+    X = table.numbers(features)[[row - 1]]
+    label = None if target is None else labels_like(table, target, tree.classes)[row - 1]
+    explanation = explain_sample(tree, X, loaded.attack, label=label)
+    if json:
+        print_json({"row": row, **explanation.to_dict()})
+        return
+    typer.echo(f"Row {row} of {data.name} (line {table.lines[row - 1]})")
+    typer.echo(explanation.to_text())
+
+
+class CodeFormat(StrEnum):
+    """What a model can be exported to."""
+
+    python = "python"
+    c = "c"
+    sql = "sql"
+    text = "text"
+
+
+@app.command()
+def export(
+    model: ModelArgument,
+    to: Annotated[CodeFormat, typer.Option("--to", help="Language of the code.")],
+    name: Annotated[str, typer.Option(help="Name of the function.")] = "predict",
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write.")] = None,
+) -> None:
+    """Write a model as source code that needs no library."""
+    tree = Model.load(model).tree
+    code = {
+        CodeFormat.python: lambda: tree.to_python(name),
+        CodeFormat.c: lambda: tree.to_c(name),
+        CodeFormat.sql: lambda: tree.to_sql() + "\n",
+        CodeFormat.text: lambda: tree.to_text() + "\n",
+    }[to]()
+    if output is None:
+        typer.echo(code, nl=False)
+    else:
+        write_whole(output, code)
+        typer.echo(f"{to.value} code written to {output}")
