@@ -15,6 +15,7 @@ import numpy as np
 from hardwood.solvers.base import Engine, register
 from hardwood.solvers.child import Built, Found, Job, Proved, Send
 from hardwood.solvers.clauses import Layout, count_literals, formula
+from hardwood.solvers.descent import descend
 from hardwood.solvers.encoding import Encoding
 from hardwood.solvers.engine import COMMON_DEFAULTS, EngineSolver
 
@@ -76,9 +77,11 @@ def optimise(job: Job, send: Send) -> None:
 
     class Reporting(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]
         def on_solution_callback(self) -> None:
-            # Objective and bound stand on either side of the optimum; the values decide the tree.
-            truth = np.array([self.boolean_value(x) for x in variable])
-            send(Found(layout.choice(truth), self.objective_value))
+            choice = layout.choice(np.array([self.boolean_value(x) for x in variable]))
+            send(Found(choice, self.objective_value))
+            if encoding.strengthened:
+                better = descend(encoding, choice)
+                send(Found(better, encoding.objective(better)))
 
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = job.n_jobs

@@ -14,10 +14,14 @@ from hardwood.errors import InvalidInputError
 from hardwood.problem import Problem
 from hardwood.solvers.base import Engine, Run, Solver
 from hardwood.solvers.child import Built, Found, Job, Message, Proved, run_child
-from hardwood.solvers.encoding import Encoding, encode
+from hardwood.solvers.descent import search_nearby
+from hardwood.solvers.encoding import Choice, Encoding, encode
 
 COMMON_DEFAULTS: dict[str, Any] = {"engine": None, "strengthen": True, "memory_limit": None}
 """Options of every solver on an engine: which one, the formulation, and how many GB its model may take."""
+
+DESCENT_SECONDS, DESCENT_SHARE = 1.0, 0.05
+"""A start is improved for so many seconds, but for no more than this share of the time that is left."""
 
 
 class EngineSolver(Solver):
@@ -41,8 +45,7 @@ class EngineSolver(Solver):
             return
         run.report(bound=encoding.least)
         refuse_if_too_large(encoding, self._bytes_needed, run.options["memory_limit"])
-        warm = run.start is not None and run.best_index_tree is not None
-        start = encoding.to_choice(run.best_index_tree) if warm and run.best_index_tree is not None else None
+        start = None if run.start is None else self._better_start(encoding, run)
         job = Job(
             encoding=encoding,
             start=start,
@@ -62,6 +65,15 @@ class EngineSolver(Solver):
                 should_stop=run.should_stop,
                 remaining=run.remaining,
             )
+
+    def _better_start(self, encoding: Encoding, run: Run) -> Choice:
+        assert run.best_index_tree is not None
+        start = encoding.to_choice(run.best_index_tree)
+        if encoding.strengthened:
+            seconds = min(DESCENT_SECONDS, DESCENT_SHARE * run.remaining())
+            start = search_nearby(encoding, start, seconds, run.random_state)
+            run.report(encoding.to_tree(start), claim=encoding.objective(start))
+        return start
 
     def _engine(self, name: str | None) -> Engine:
         known = {engine.name: engine for engine in self.engines}

@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from hardwood.solvers.base import Engine, register
 from hardwood.solvers.child import Built, Found, Job, Proved, Send
 from hardwood.solvers.clauses import Layout, count_literals, formula
+from hardwood.solvers.descent import descend
 from hardwood.solvers.encoding import Encoding
 from hardwood.solvers.engine import COMMON_DEFAULTS, EngineSolver
 from hardwood.solvers.totalizer import count_literals as count_totalizer_literals
@@ -48,7 +49,7 @@ _CHUNK = 100_000
 # Glucose 4.1 is the paper's.
 _SAT_SOLVERS = (
     "glucose4", "glucose3", "glucose42", "cadical103", "cadical153", "cadical195", "gluecard3", "gluecard4",
-    "lingeling", "maplechrono", "maplecm", "maplesat", "mergesat3", "minicard", "minisat22", "minisat-gh",
+    "maplechrono", "maplecm", "maplesat", "mergesat3", "minicard", "minisat22",
 )  # fmt: skip
 
 
@@ -164,6 +165,8 @@ def lsu(job: Job, send: Send) -> None:
         )
         while limit() > 0 and solver.solve_limited(expect_interrupt=True):
             choice = layout.choice(np.array(solver.get_model()[: layout.n_variables]) > 0)
+            if encoding.strengthened:
+                choice = descend(encoding, choice)
             # The e of a solution may be loose: what its tree really costs is the next limit.
             best = encoding.objective(choice)
             send(Found(choice, best))

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from hardwood.solvers.base import Engine, register
 from hardwood.solvers.child import Built, Found, Job, Proved, Send
 from hardwood.solvers.clauses import Layout, count_literals, formula
+from hardwood.solvers.descent import descend
 from hardwood.solvers.encoding import Choice, Encoding
 from hardwood.solvers.engine import COMMON_DEFAULTS, EngineSolver
 from hardwood.solvers.linear_model import Formulation, ModelBuilder
@@ -216,7 +217,11 @@ def _optimise(job: Job, send: Send, *, continuous: bool) -> None:
 
     def on_solution(x: FloatArray, objective: float) -> None:
         claim = math.ceil(objective - 1e-3) if encoding.unit > 0 else objective + slack
-        send(Found(formulation.choice(x), claim))
+        choice = formulation.choice(x)
+        send(Found(choice, claim))
+        if encoding.strengthened:
+            better = descend(encoding, choice)
+            send(Found(better, encoding.objective(better)))
 
     def on_bound(bound: float) -> None:
         nonlocal reported

@@ -65,6 +65,9 @@ def optimise(
         solution = solver.createSol()
         for column, value in zip(x, start.tolist(), strict=True):
             solver.setSolVal(solution, column, value)
+        # SCIP looks at a start when it begins and says nothing: ask it now.
+        if solver.checkSol(solution, printreason=False, original=True):
+            on_solution(start, float(model.cost @ start))
         solver.addSol(solution)
     if np.isfinite(job.deadline):
         solver.setParam("limits/time", job.remaining())

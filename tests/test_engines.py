@@ -1,0 +1,218 @@
+"""Engines live in a child process: what they break stays there, and what they reported stays with us."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hardwood
+from hardwood import InvalidInputError, MissingEngineError, Problem, SolverError, Status, solve
+from hardwood.solvers import base
+from hardwood.solvers.base import Engine, SolverFailureWarning
+from hardwood.solvers.encoding import Encoding
+from hardwood.solvers.engine import COMMON_DEFAULTS, EngineSolver, available_memory
+
+X = np.array([[0.0], [1.0], [2.0], [3.0], [4.0]])
+Y = np.array([0, 1, 0, 1, 1])
+PROBLEM = Problem.from_data(X, Y, 0.1, 1)
+STUMP_COST, LEAF_COST = 1, 2
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Register, for one test, a solver on an engine of `engines_that_misbehave`."""
+    monkeypatch.setattr(base, "_REGISTRY", dict(base._REGISTRY))
+
+    def make(function: str) -> str:
+        class Told(EngineSolver):
+            name = "told"
+            summary = ""
+            engines = (Engine("told", "numpy"),)
+            defaults = COMMON_DEFAULTS
+
+            def _target(self, engine: Engine) -> str:
+                return f"engines_that_misbehave:{function}"
+
+            def _bytes_needed(self, encoding: Encoding) -> int:
+                return 1
+
+        base.register(Told)
+        return "told"
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        ("raises", "ValueError: a bad day"),
+        ("runs_out_of_memory", "MemoryError"),
+        ("is_killed", "its process died: SIGKILL, perhaps out of memory"),
+        ("crashes_in_native_code", "its process died: SIGSEGV"),
+        ("claims_too_little", "claims an objective of -1"),
+        ("sends_nonsense", "IndexError"),
+        ("proves_too_much", "claims a bound of"),
+    ],
+)
+def test_an_engine_that_fails_loses_nothing_that_was_verified(told: Any, function: str, reason: str) -> None:
+    start = solve(PROBLEM, "maxsat-lsu").tree
+    with pytest.warns(SolverFailureWarning, match=f"solver 'told' failed .*{reason}"):
+        result = solve(PROBLEM, told(function), start=start)
+    assert (result.objective, result.tree) == (STUMP_COST, start)
+
+
+def test_what_an_engine_found_before_it_was_killed_is_returned(told: Any) -> None:
+    with pytest.warns(SolverFailureWarning, match="SIGKILL"):
+        result = solve(PROBLEM, told("is_killed"))
+    assert result.objective == STUMP_COST < LEAF_COST
+
+
+def test_an_engine_that_dies_at_once_is_named_with_its_last_words(told: Any) -> None:
+    # The matching bound is already a trace point, so there is something to return; without it there is not.
+    with pytest.raises(SolverError, match="solver 'told' failed: its process died: the library could not be loaded"):
+        solve(PROBLEM, told("dies_at_once"), options={"strengthen": False})
+
+
+def test_an_engine_that_never_ends_is_ended_at_the_limit(told: Any) -> None:
+    started = time.perf_counter()
+    result = solve(PROBLEM.replace(weight=np.full(5, 3.0)), told("never_ends"), time_limit=2.0)
+    assert time.perf_counter() - started < 60  # it sleeps for ten minutes
+    assert (result.objective, result.bound, result.stopped_by) == (3, 3, "proof")
+
+
+def test_a_limit_that_is_over_before_the_engine_starts_starts_none(told: Any) -> None:
+    result = solve(PROBLEM, told("tells"), time_limit=0, options={"strengthen": False})
+    assert "process" not in result.stats
+    assert (result.objective, result.stopped_by) == (LEAF_COST, "time limit")
+
+
+def test_ctrl_c_returns_the_incumbent_and_ends_the_engine(told: Any) -> None:
+    slow = told("never_ends")
+    timer = threading.Timer(3.0, signal.raise_signal, (signal.SIGINT,))
+    problem = PROBLEM.replace(weight=np.array([1.0, 1.0, 2.0, 2.0, 2.0]), max_depth=1)
+    timer.start()
+    result = solve(problem, slow, options={"strengthen": False})
+    timer.cancel()
+    assert result.stopped_by in ("interrupt", "proof")
+    assert result.objective == 1
+
+
+def test_what_an_engine_prints_does_not_disturb_it(told: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    result = solve(PROBLEM, told("prints"), options={"strengthen": False})
+    assert result.objective == STUMP_COST
+    assert capfd.readouterr() == ("", "")
+
+
+def test_the_child_is_another_process_and_loads_only_what_it_needs(told: Any) -> None:
+    result = solve(PROBLEM, told("tells"), random_state=5, n_jobs=2, options={"strengthen": False})
+    assert result.stats["process"] != os.getpid()
+    assert (result.stats["seed"], result.stats["n_jobs"]) == (5, 2)
+    assert result.stats["loaded"] == []
+
+
+def run_script(text: str, folder: Path) -> str:
+    """Run a program as a user would: a file, without a guard around its main part."""
+    script = folder / "program.py"
+    script.write_text(textwrap.dedent(text))
+    source = Path(hardwood.__file__).parents[1]
+    environment = {**os.environ, "PYTHONPATH": str(source)}
+    done = subprocess.run(
+        [sys.executable, script], env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_highs_then_cp_sat_then_highs_works_in_one_program_without_a_main_guard(tmp_path: Path) -> None:
+    output = run_script(
+        """
+        import sys
+        from hardwood import Problem, solve
+        problem = Problem.from_data([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0], 0.1, 2)
+        for solver in ("binary-milp", "cp-sat", "milp", "maxsat-lsu", "cp-sat", "binary-milp"):
+            print(solve(problem, solver).status.name)
+        print("highspy" in sys.modules or "ortools" in sys.modules)
+        """,
+        tmp_path,
+    )
+    assert output.split() == ["OPTIMAL"] * 6 + ["False"]
+
+
+def test_ctrl_c_in_a_terminal_reaches_the_parent_only(tmp_path: Path) -> None:
+    # SIGINT goes to the whole process group, as a terminal sends it.
+    script = tmp_path / "program.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import numpy as np
+            from hardwood import Problem, solve
+            rng = np.random.default_rng(0)
+            problem = Problem.from_data(rng.random((300, 5)), rng.integers(0, 2, 300), 0.01, 3)
+            result = solve(problem, "maxsat-lsu", on_progress=lambda p: print(p.objective, flush=True))
+            print(result.stopped_by, result.objective < problem.class_weight_sums.min())
+            """
+        )
+    )
+    source = Path(hardwood.__file__).parents[1]
+    program = subprocess.Popen(
+        [sys.executable, script],
+        env={**os.environ, "PYTHONPATH": str(source)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert program.stdout is not None
+    for _ in range(5):
+        program.stdout.readline()
+    os.killpg(program.pid, signal.SIGINT)
+    output, complaints = program.communicate(timeout=60)
+    assert output.splitlines()[-1] == "interrupt True", complaints
+
+
+def test_a_missing_engine_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base, "find_spec", lambda module: None)
+    for solver, options, what in (
+        ("milp", {"engine": "gurobi"}, r"hardwood\[gurobi\]"),
+        ("binary-milp", {"engine": "scip"}, r"hardwood\[scip\]"),
+        ("cp-sat", {}, r"hardwood\[cpsat\]"),
+        ("maxsat-lsu", {}, "python-sat"),
+        ("milp", {}, "highspy"),
+    ):
+        with pytest.raises(MissingEngineError, match=f"pip install '{what}'"):
+            solve(PROBLEM, solver, options=options)
+
+
+def test_an_unknown_engine_is_answered_with_the_known_ones() -> None:
+    with pytest.raises(InvalidInputError, match="engine='cplex' is not known to solver 'milp'; its engines are 'highs'"):
+        solve(PROBLEM, "milp", options={"engine": "cplex"})
+
+
+@pytest.mark.parametrize("solver", ["maxsat-lsu", "maxsat-rc2", "cp-sat", "milp", "binary-milp"])
+def test_a_model_that_does_not_fit_is_refused_before_it_is_built(solver: str) -> None:
+    rng = np.random.default_rng(0)
+    problem = Problem.from_data(rng.random((2000, 10)), rng.integers(0, 2, 2000), 0.01, 12)
+    with pytest.raises(InvalidInputError, match=r"takes about [\d.]+ GB, but 1\.0 GB are available; max_depth=\d"):
+        solve(problem, solver, options={"memory_limit": 1})
+    with pytest.raises(InvalidInputError, match=r"about \d+ samples would fit"):
+        solve(problem.replace(max_depth=1), solver, options={"memory_limit": 1e-4})
+    with pytest.raises(InvalidInputError, match=r"memory_limit=-1; it must be"):
+        solve(problem, solver, options={"memory_limit": -1})
+
+
+def test_available_memory_is_a_number_of_bytes() -> None:
+    assert available_memory() > 1e8
+
+
+def test_the_status_is_optimal_only_with_a_proof(told: Any) -> None:
+    assert solve(PROBLEM, told("prints"), options={"strengthen": False}).status is Status.FEASIBLE
