@@ -206,8 +206,15 @@ def cell_from_dict(data: Mapping[str, Any]) -> Cell:
 
 def key_of(cell: Cell) -> str:
     """Return what a cell is found by: a hash of all that its result depends on."""
-    text = json.dumps(cell.to_dict(), sort_keys=True)
+    # Written as floats all numbers are equal that mean the same, 1 and 1.0.
+    text = json.dumps(_with_floats(cell.to_dict()), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _with_floats(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _with_floats(item) for key, item in value.items()}
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def load_set(name: str, folder: Any = None) -> Dataset:
