@@ -194,7 +194,9 @@ def test_a_missing_engine_names_what_to_install(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_an_unknown_engine_is_answered_with_the_known_ones() -> None:
-    with pytest.raises(InvalidInputError, match="engine='cplex' is not known to solver 'milp'; its engines are 'highs'"):
+    with pytest.raises(
+        InvalidInputError, match="engine='cplex' is not known to solver 'milp'; its engines are 'highs'"
+    ):
         solve(PROBLEM, "milp", options={"engine": "cplex"})
 
 

@@ -57,6 +57,13 @@ def reach_of(
     return low, high, down, up
 
 
+def boxes(
+    low: FloatArray, high: FloatArray, down: FloatArray, up: FloatArray, group: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return both ends of the boxes; every later comparison uses these numbers, nothing computes them anew."""
+    return low - down[group], high + up[group]
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
     """Find the tree of depth at most `max_depth` with the least weighted robust errors.
@@ -172,10 +179,11 @@ class Problem:
             )
         model = fit_attack(attack, matrix, names, encoding)
         low, high, down, up = reach_of(matrix, model, names, classes, code, encoding)
+        lower, upper = boxes(low, high, down, up, code)
         return cls(
             values=_without_gaps(matrix),
-            lower=low - down[code],
-            upper=high + up[code],
+            lower=lower,
+            upper=upper,
             label=code.astype(np.int64),
             weight=_weights(labels, classes, code, sample_weight, class_weight),
             classes=classes,

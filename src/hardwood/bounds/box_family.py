@@ -134,6 +134,6 @@ class _Lines:
 
 
 def _rank_lines(value: FloatArray, down: FloatArray, up: FloatArray, group: IntArray) -> tuple[RankArray, RankArray]:
-    lower, upper = boxes(value, down, up, group)
+    lower, upper = boxes(value, value, down, up, group)
     rank = cluster(np.concatenate([lower, upper])).rank
     return rank[: len(value)], rank[len(value) :]

@@ -334,7 +334,9 @@ def solve(
     if method.proves and problem.lower.size <= MOST_CELLS_FOR_ROOT_BOUND and not run.should_stop():
         # What no model can avoid, and one leaf: often all the proof that is needed (Theorem 2 of the paper).
         run.report(bound=matching_bound(problem) + problem.leaf_penalty)
-    stopped_by = "proof" if method.proves and run.is_proven else _guarded(method, run, reported_before=len(run.trace), has_start=start is not None)
+    if method.proves and run.is_proven:
+        return _as_result(method, run, "proof")
+    stopped_by = _guarded(method, run, reported_before=len(run.trace), has_start=start is not None)
     return _as_result(method, run, stopped_by)
 
 
