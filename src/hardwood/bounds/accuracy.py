@@ -199,7 +199,7 @@ def bound_problem(problem: Problem, *, memory_limit: int = MEMORY_LIMIT) -> Accu
     chosen = vertices.members_of(np.flatnonzero(cover.vertices))
     return AccuracyBound(
         problem=problem,
-        errors=cover.weight / weights.scale,
+        errors=float(weights.real(cover.weight)),
         matching=pair,
         matching_weight=amount,
         cover=chosen,
@@ -211,7 +211,7 @@ def bound_problem(problem: Problem, *, memory_limit: int = MEMORY_LIMIT) -> Accu
 def matching_bound(problem: Problem) -> float:
     """Lower bound on the weighted robust errors of every model (Theorem 2), for solvers."""
     weights, _, _, cover = _cover(problem, MEMORY_LIMIT)
-    return cover.weight / weights.scale
+    return float(weights.real(cover.weight))
 
 
 def _cover(problem: Problem, memory_limit: int) -> tuple[IntegerWeights, Vertices, ConflictGraph, Cover]:
@@ -249,4 +249,4 @@ def _pairs_of_samples(graph: ConflictGraph, vertices: Vertices, weights: Integer
     size = hand_down(vertex_pair, vertex_amount, vertices.start, vertices.member, left, pair, amount)
     pair = np.sort(pair[:size], axis=1)
     order = np.lexsort((pair[:, 1], pair[:, 0]))
-    return pair[order], amount[:size][order] / (2 * weights.scale)
+    return pair[order], weights.real(amount[:size][order]) / 2

@@ -147,7 +147,7 @@ def epsilon_curve(
     family = BoxFamily(X, y, sample_weight, feature_names)
     model = AttackModel.parse(attack).fit(family.problem.values, family.problem.feature_names)
     distinct, position = np.unique(np.append(radii, 0.0), return_inverse=True)
-    errors = _errors_at(family, model, distinct, progress) / family.weights.scale
+    errors = family.weights.real(_errors_at(family, model, distinct, progress))
     problem = family.problem
     total = float(problem.weight.sum())
     return EpsilonCurve(

@@ -118,16 +118,20 @@ def robust_feature_report(
     model = AttackModel.parse(attack)
     base = family.rank(model)
     graph = ConflictGraph(family.vertices, family.vertex_weight)
-    total = family.weights.scale * float(problem.weight.sum())
-    bound = (total - graph.cover(base).weight) / total
+    total = float(problem.weight.sum())
+
+    def bound_of(graph: ConflictGraph, boxes: RankedBoxes) -> float:
+        return (total - float(family.weights.real(graph.cover(boxes).weight))) / total
+
+    bound = bound_of(graph, base)
     untouchable, dropped = np.empty(problem.n_features), np.empty(problem.n_features)
     nothing = np.zeros(problem.n_classes)
     for j in range(problem.n_features):
         hardened = RankedBoxes(base.lower.copy(), base.upper.copy())
         hardened.lower[:, j], hardened.upper[:, j] = family.rank_feature(j, nothing, nothing)
-        untouchable[j] = (total - graph.branch().cover(hardened).weight) / total
+        untouchable[j] = bound_of(graph.branch(), hardened)
         without = RankedBoxes(np.delete(base.lower, j, axis=1), np.delete(base.upper, j, axis=1))
-        dropped[j] = (total - graph.branch().cover(without).weight) / total
+        dropped[j] = bound_of(graph.branch(), without)
         if progress is not None:
             progress(j + 1, problem.n_features)
     names = problem.feature_names or tuple(str(j) for j in range(problem.n_features))

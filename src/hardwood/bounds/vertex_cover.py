@@ -20,26 +20,30 @@ from hardwood.bounds.odd_conflicts import cover_beyond_relaxation
 from hardwood.bounds.packing import MEMORY_LIMIT, CoverSearch
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class IntegerWeights:
-    """Sample weights as whole numbers: ``weight ≈ value / scale``.
+    """Sample weights as whole numbers: ``weight ≈ value · 2^-shift``.
 
-    Whole weights are kept as they are. Others are multiplied by a power of two, which is exact, and rounded down, so
-    that covers computed with them are never too heavy: an error bound can only err on the side of promising too few
-    errors, by at most ``n / scale`` in all.
+    Whole weights are kept as they are (shift 0). Others are multiplied by a power of two, which is exact, and rounded
+    down, so that covers computed with them are never too heavy: an error bound can only err on the side of promising
+    too few errors, by at most ``n · 2^-shift`` in all.
     """
 
     value: IntArray
-    scale: float
+    shift: int
 
     @classmethod
     def of(cls, weight: NDArray[np.float64]) -> IntegerWeights:
         """Scale the weights so that they add up to at most 2^60."""
         total = float(weight.sum())
         if total < 2**60 and np.array_equal(weight, np.floor(weight)):
-            return cls(weight.astype(np.int64), 1.0)
-        scale = 2.0 ** (59 - int(np.frexp(total)[1]))
-        return cls(np.floor(weight * scale).astype(np.int64), scale)
+            return cls(weight.astype(np.int64), 0)
+        shift = 59 - int(np.frexp(total)[1])
+        return cls(np.floor(np.ldexp(weight, shift)).astype(np.int64), shift)
+
+    def real(self, value: int | IntArray) -> NDArray[np.float64]:
+        """Return integer weights in the units of the sample weights."""
+        return np.asarray(np.ldexp(np.asarray(value, np.float64), -self.shift))
 
 
 @dataclass(frozen=True, eq=False)
