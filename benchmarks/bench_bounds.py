@@ -29,8 +29,8 @@ LARGE = {
     # n, features, L∞ radius: about five conflicts per sample, then more than a list would hold.
     "100,000 x 10, few conflicts": (100_000, 10, 0.1155),
     "20,000 x 40, few conflicts": (20_000, 40, 0.295),
-    "20,000 x 40, a quarter of all pairs": (20_000, 40, 0.45),
-    "100,000 x 10, a quarter of all pairs": (100_000, 10, 0.31),
+    "20,000 x 40, two thirds of all pairs": (20_000, 40, 0.45),
+    "100,000 x 10, a fifth of all pairs": (100_000, 10, 0.31),
 }
 
 
