@@ -258,8 +258,8 @@ def set_sides(data, work, slot, feature, first, last, signed):
     work.scalar[slot, N_CERTAIN + 1] = certain_right
     if min_leaf > 0:
         # Which splits are allowed changes with the samples: nothing is known of the new ones.
-        taken_left = EVERYTHING
-        taken_right = EVERYTHING
+        taken_left = np.int64(EVERYTHING)
+        taken_right = np.int64(EVERYTHING)
     lower_feature_bounds(data, work, slot, taken_left, taken_right)
 
 

@@ -45,7 +45,10 @@ class LocalSearch:
                 self.run.report(self.model.to_tree(start))
             else:
                 self._descend(start)
-        for _ in range(self.run.options["restarts"] if self.depth > 2 else 0):
+        if self.depth == 2:
+            return
+        restarts = self.run.options["restarts"]
+        for _ in range(2 * (self.depth - 2) ** 2 if restarts is None else restarts):
             if self.run.should_stop() or self._effort() > EFFORT:
                 return
             self._descend(self._random_root())

@@ -51,8 +51,8 @@ class SearchSolver(Solver):
     supports_min_samples_leaf = True
     defaults: ClassVar[Mapping[str, Any]] = {
         **KERNEL_OPTIONS,
-        "restarts": 8,
-        "stages": (0.6, 0.85, 0.95),
+        "restarts": None,
+        "stages": (0.5, 0.85),
     }
 
     def _run(self, problem: Problem, run: Run) -> None:
