@@ -81,7 +81,7 @@ def instances(names: Sequence[str]) -> Iterator[tuple[str, float]]:
 
 def paper_table(names: Sequence[str], depths: Sequence[int], time_limit: float) -> str:
     compile_kernels()
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     for depth in depths:
         total = 0.0
         for name, epsilon in instances(names):

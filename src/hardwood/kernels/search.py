@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from hardwood.kernels.search_compile import kernel
+from hardwood.kernels.search_compile import entry
 from hardwood.kernels.search_deep import sweep_deep
 from hardwood.kernels.search_depth2 import sweep_depth2
 from hardwood.kernels.search_node import fill_node, leaf_cost, remember_weights
 from hardwood.kernels.search_state import GENERAL, WEIGHT, Data, Work
 
 
-@kernel
+@entry
 def open_root(data, work, events, weight, member, depth):
     """Fill slot 1 with the members; return the cost and the label of the best plain leaf.
 

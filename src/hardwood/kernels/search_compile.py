@@ -8,4 +8,6 @@ from __future__ import annotations
 
 from numba import njit
 
-kernel = njit(cache=True, nogil=True, error_model="numpy")
+# Python can call entry points only; for the others no code is made that unpacks Python objects.
+entry = njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
+kernel = njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True, no_cpython_wrapper=True)

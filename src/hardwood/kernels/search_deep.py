@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hardwood.kernels.search_compile import kernel
+from hardwood.kernels.search_compile import entry, kernel
 from hardwood.kernels.search_depth2 import bring_forward, copy_tree, solve_depth2
 from hardwood.kernels.search_node import (
     fill_node,
@@ -273,7 +273,7 @@ def weigh_child(data, work, slot, child):
     remember_weights(data, work, 2 * slot + child)
 
 
-@kernel
+@entry
 def sweep_deep(data, work, slot, depth, feature, cutoff, start):
     """Look for a tree below `cutoff` among the thresholds of one feature, from active candidate `start` on.
 

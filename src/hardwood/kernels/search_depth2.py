@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hardwood.kernels.search_compile import kernel
+from hardwood.kernels.search_compile import entry, kernel
 from hardwood.kernels.search_node import (
     leaf_cost,
     list_active,
@@ -327,7 +327,7 @@ def settle_threshold(data, work, slot, feature, threshold, cutoff, first_sample)
         value = cutoff
 
 
-@kernel
+@entry
 def sweep_depth2(data, work, slot, feature, cutoff, start):
     """Look for a tree below `cutoff` among the thresholds of one feature, from active candidate `start` on.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hardwood.kernels.search_compile import kernel
+from hardwood.kernels.search_compile import entry, kernel
 from hardwood.kernels.search_state import (
     ACTIVE,
     BOUND,
@@ -24,6 +24,7 @@ from hardwood.kernels.search_state import (
     FORBIDDEN,
     GIVEN_UP,
     LABEL,
+    LARGEST_SHIFT,
     LAST_CANDIDATE,
     LOWER,
     MARK,
@@ -116,7 +117,7 @@ def fill_node(data, work, slot, source, n_source, member, split_orders):
         work.feature[slot, N_CANDIDATES, j] = found
 
 
-@kernel
+@entry
 def remember_weights(data, work, slot):
     """Shift the remembered bounds to the node's new weights.
 
@@ -135,6 +136,10 @@ def remember_weights(data, work, slot):
         taken += max(0, old[i] - weight[i])
         old[i] = weight[i]
     work.scalar[slot, MEMORY_SHIFT] += taken
+    if work.scalar[slot, MEMORY_SHIFT] > LARGEST_SHIFT:
+        for t in range(work.memory.shape[1]):
+            work.memory[slot, t] = max(0, work.memory[slot, t] - work.scalar[slot, MEMORY_SHIFT])
+        work.scalar[slot, MEMORY_SHIFT] = 0
 
 
 @kernel
@@ -258,8 +263,8 @@ def set_sides(data, work, slot, feature, first, last, signed):
     work.scalar[slot, N_CERTAIN + 1] = certain_right
     if min_leaf > 0:
         # Which splits are allowed changes with the samples: nothing is known of the new ones.
-        taken_left = EVERYTHING
-        taken_right = EVERYTHING
+        taken_left = np.int64(EVERYTHING)
+        taken_right = np.int64(EVERYTHING)
     lower_feature_bounds(data, work, slot, taken_left, taken_right)
 
 

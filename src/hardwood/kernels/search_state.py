@@ -19,6 +19,7 @@ import numpy.typing as npt
 PRUNED, FOUND, UNDECIDED = range(3)
 
 EVERYTHING = 1 << 62  # more than any weight
+LARGEST_SHIFT = 1 << 60  # beyond, the shift of the remembered bounds is carried out, lest it overflow
 
 # Marks on a sample while a gap is closed by branching.
 FREE, MUST_BE_CORRECT, GIVEN_UP = range(3)

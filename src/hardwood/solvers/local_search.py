@@ -37,15 +37,15 @@ class LocalSearch:
 
     def improve(self) -> None:
         """Report the best trees found from greedy starts, from the optimum of depth 2 and from random roots."""
+        if self.depth == 2:
+            # The search itself is as fast as one re-optimisation.
+            return
         for start in self._starts():
             if self.run.should_stop():
                 return
-            if self.depth == 2:
-                # The search itself is as fast as one re-optimisation.
-                self.run.report(self.model.to_tree(start))
-            else:
-                self._descend(start)
-        for _ in range(self.run.options["restarts"] if self.depth > 2 else 0):
+            self._descend(start)
+        restarts = self.run.options["restarts"]
+        for _ in range(2 * (self.depth - 2) ** 2 if restarts is None else restarts):
             if self.run.should_stop() or self._effort() > EFFORT:
                 return
             self._descend(self._random_root())

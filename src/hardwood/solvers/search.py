@@ -31,8 +31,8 @@ KERNEL_OPTIONS = {
     "range_rounds": 4,
     "deep_rounds": 60,
     "deep_range_rounds": 20,
-    "ascent_steps": 40,
-    "first_tree": False,
+    "ascent_steps": 100,
+    "first_tree": True,
     "use_memory": True,
     "use_ranges": True,
     "use_pool": True,
@@ -51,8 +51,8 @@ class SearchSolver(Solver):
     supports_min_samples_leaf = True
     defaults: ClassVar[Mapping[str, Any]] = {
         **KERNEL_OPTIONS,
-        "restarts": 8,
-        "stages": (0.6, 0.85, 0.95),
+        "restarts": None,
+        "stages": (0.5, 0.85),
     }
 
     def _run(self, problem: Problem, run: Run) -> None:
