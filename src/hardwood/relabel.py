@@ -5,7 +5,8 @@ the least weight are a minimum cut (a project selection problem; Picard, "Maxima
 sample ties its leaves to the source, a class-0 sample ties them to the sink, and each costs its weight to be cut off.
 Samples with the same class and the same leaves are one. With more classes the same cut finds the best way to give one
 class to more leaves (an expansion move; Boykov, Veksler & Zabih, "Fast Approximate Energy Minimization via Graph Cuts",
-2001); moves are made until none helps, which need not be the optimum.
+2001); moves are made until none helps, and a branch and bound over the labels of the leaves then looks for what the
+moves missed, to its end where the tree is small.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ from hardwood.tree import IndexTree, Tree
 BoolArray = NDArray[np.bool_]
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+
+MOST_STEPS = 50_000_000
+"""How many elementary steps the branch and bound over leaf labels may take."""
 
 
 @overload
@@ -44,8 +48,9 @@ def relabel(tree: Tree | IndexTree, problem: Problem) -> Tree | IndexTree:
     Returns
     -------
     tree of the same kind
-        Never worse than the given one, and optimal for two classes. Leaves that no sample reaches, and all leaves
-        where nothing better exists, keep their labels. A `Tree` comes back in the classes of the problem.
+        Never worse than the given one; optimal for two classes, and for more if the tree is small. Leaves that no
+        sample reaches, and all leaves where nothing better exists, keep their labels. A `Tree` comes back in the
+        classes of the problem.
     """
     if isinstance(tree, Tree):
         if tree.n_features != problem.n_features:
@@ -66,6 +71,7 @@ def _with_labels(label: IntArray, tree: Tree | IndexTree, groups: Groups, proble
     else:
         heaviest = np.full_like(old, int(np.argmax(problem.class_weight_sums)))
         found = [groups.expand_all(start, problem.n_classes) for start in (old, groups.heaviest_by_leaf(), heaviest)]
+        found.append(groups.search(min(found, key=groups.cost)))
     new = min(found, key=groups.cost)
     if not groups.cost(new) < groups.cost(old):
         return label
@@ -197,6 +203,24 @@ class Groups:
                 label, cost, since_improved = moved, moved_cost, 0
             alpha = (alpha + 1) % n_classes
         return label
+
+    def search(self, label: IntArray) -> IntArray:
+        """Return the best labels, or the best ones found within a limit on the work, starting from known ones."""
+        from hardwood.kernels import relabel as kernel
+
+        # The leaves that most groups meet come first: they decide most.
+        order = np.argsort(-np.bincount(self.leaf, minlength=self.n_leaves), kind="stable")
+        position = np.empty(self.n_leaves, np.int64)
+        position[order] = np.arange(self.n_leaves)
+        place = position[self.leaf]
+        sequence = np.lexsort((place, self.group))
+        begin = np.searchsorted(self.group, np.arange(len(self.label) + 1))
+        best = label[order].astype(np.int64)
+        max_nodes = MOST_STEPS // (len(self.leaf) + self.n_leaves * self.n_classes)
+        kernel.try_labelings(
+            begin, place[sequence], self.label, self.weight, self.n_classes, self.cost(label), max_nodes, best
+        )
+        return best[position]
 
 
 def _possible_sides(tree: Tree | IndexTree, threshold: NDArray[np.float64] | IntArray) -> tuple[BoolArray, BoolArray]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from hardwood.kernels.greedy import region
+from hardwood.kernels.region import region
 from hardwood.kernels.signatures import IN_F1, IN_I1, OUT_I1, read_only
 
 NO_GAIN = 1e-12
@@ -47,8 +47,8 @@ def _best_stump(samples, j, lowest, highest, lower_rank, upper_rank, label, weig
     for k in range(m):
         lowers[k], uppers[k] = lower_rank[samples[k], j], upper_rank[samples[k], j]
     by_lower, by_upper = np.argsort(lowers), np.argsort(uppers)
-    left[:] = 0.0
-    right[:] = totals
+    for c in range(len(totals)):
+        left[c], right[c] = 0.0, totals[c]
     best = -1.0
     best_t = best_next = best_a = best_c = -1
     passed = 0

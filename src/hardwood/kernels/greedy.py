@@ -11,6 +11,7 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
+from hardwood.kernels.region import region
 from hardwood.kernels.signatures import IN_F1, IN_I1, OUT_I1
 
 GROOT = 0
@@ -238,21 +239,6 @@ def _scan_two_classes(events, ranks, begin, end, lowest, highest, n_ranks, total
         if score < best:
             best, best_rank = score, rank
     return 2.0 * best / (total0 + total1), best_rank
-
-
-@nb.njit(cache=True, nogil=True)
-def region(node, j, parent, feature, index, left, n_ranks):
-    """Between which ranks of feature j a node lies, by the splits above it."""
-    lowest, highest = -1, n_ranks[j] - 1
-    while parent[node] >= 0:
-        above = parent[node]
-        if feature[above] == j:
-            if left[above] == node:
-                highest = min(highest, index[above])
-            else:
-                lowest = max(lowest, index[above])
-        node = above
-    return lowest, highest
 
 
 @nb.njit(cache=True, nogil=True)

@@ -1,11 +1,11 @@
-"""Compiled parts of leaf relabelling: the set of leaves that each box reaches, and a minimum cut."""
+"""Compiled parts of leaf relabelling: which leaves each box reaches, a minimum cut, and a search over labels."""
 
 from __future__ import annotations
 
 import numba as nb
 import numpy as np
 
-from hardwood.kernels.signatures import IN_F1, IN_F2, IN_I1, OUT_B1, read_only
+from hardwood.kernels.signatures import IN_F1, IN_F2, IN_I1, OUT_B1, OUT_I1, read_only
 
 _IN_B1 = read_only(nb.boolean, 1)
 _IN_RANKS = read_only(nb.int32, 2)
@@ -147,3 +147,86 @@ def minimum_cut(n_nodes, source, sink, tail, head, capacity, source_side):
             following[v] += 1
     for v in range(n_nodes):
         source_side[v] = level[v] >= 0
+
+
+@nb.njit(cache=True, nogil=True)
+def _tabulate(depth, begin, place, label, weight, is_lost, table):
+    """Write the weight of each class that is not lost yet, each group at its first leaf from `depth` on."""
+    for k in range(table.shape[0]):
+        for c in range(table.shape[1]):
+            table[k, c] = 0.0
+    for g in range(len(label)):
+        if is_lost[g] == 0:
+            for a in range(begin[g], begin[g + 1]):
+                if place[a] >= depth:
+                    table[place[a], label[g]] += weight[g]
+                    break
+
+
+@nb.njit(nb.boolean(IN_I1, IN_I1, IN_I1, IN_F1, nb.int64, nb.float64, nb.int64, OUT_I1), cache=True, nogil=True)
+def try_labelings(begin, place, label, weight, n_classes, most, max_nodes, best):
+    """Search labels that lose less than `most`; return whether the search came to its end.
+
+    Leaves are labelled one after the other. What is lost so far, and at every leaf still open all but the heaviest
+    class of the groups that meet it first, is a lower bound on what a labeling loses.
+
+    Parameters
+    ----------
+    begin, place : the leaves of group g, increasing: ``place[begin[g] : begin[g + 1]]``.
+    label, weight : class and weight of each group.
+    most : cost of the best labels known.
+    max_nodes : how many partial labelings to look at.
+    best : label of each leaf, overwritten by better ones.
+    """
+    n_leaves = len(best)
+    lost_at = np.zeros(len(label), np.int64)
+    table = np.zeros((n_leaves, n_classes))
+    tried = np.zeros(n_leaves + 1, np.int64)
+    choice = np.zeros(n_leaves + 1, np.int64)
+    cost = np.zeros(n_leaves + 1)
+    depth = 0
+    seen = 0
+    while True:
+        if depth == n_leaves or tried[depth] == n_classes:
+            if depth == n_leaves and cost[depth] < most:
+                most = cost[depth]
+                for k in range(n_leaves):
+                    best[k] = choice[k]
+            tried[depth] = 0
+            if depth == 0:
+                return True
+            depth -= 1
+            for g in range(len(label)):
+                if lost_at[g] == depth + 1:
+                    lost_at[g] = 0
+            continue
+        seen += 1
+        if seen > max_nodes:
+            return False
+        # The label of this leaf that was chosen last is undone; take the next one.
+        c = tried[depth]
+        tried[depth] += 1
+        lost = cost[depth]
+        for g in range(len(label)):
+            if lost_at[g] == 0 and label[g] != c:
+                for a in range(begin[g], begin[g + 1]):
+                    if place[a] == depth:
+                        lost_at[g] = depth + 1
+                        lost += weight[g]
+                        break
+        bound = lost
+        _tabulate(depth + 1, begin, place, label, weight, lost_at, table)
+        for k in range(depth + 1, n_leaves):
+            total = heaviest = 0.0
+            for other in range(n_classes):
+                total += table[k, other]
+                heaviest = max(heaviest, table[k, other])
+            bound += total - heaviest
+        if bound < most:
+            choice[depth] = c
+            cost[depth + 1] = lost
+            depth += 1
+        else:
+            for g in range(len(label)):
+                if lost_at[g] == depth + 1:
+                    lost_at[g] = 0
