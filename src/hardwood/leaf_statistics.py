@@ -43,27 +43,26 @@ class LeafStatistics:
     @classmethod
     def of(cls, tree: Tree, problem: Problem) -> LeafStatistics:
         """Sum up the samples of a problem."""
+        return cls.of_boxes(tree, problem.lower, problem.upper, problem.label, problem.weight)
+
+    @classmethod
+    def of_boxes(
+        cls, tree: Tree, lower: FloatArray, upper: FloatArray, label: IntArray, weight: FloatArray
+    ) -> LeafStatistics:
+        """Sum up samples given by their boxes, class indices and weights."""
         from hardwood.kernels import walk
 
         sums: dict[bytes, tuple[float, int]] = {}
-        for start in range(0, problem.n_samples, _CHUNK):
+        for start in range(0, len(label), _CHUNK):
             part = slice(start, start + _CHUNK)
-            reached = np.empty((len(problem.label[part]), tree.n_nodes), dtype=bool)
-            walk.reached_nodes(
-                tree.feature,
-                tree.threshold,
-                tree.left,
-                tree.right,
-                problem.lower[part],
-                problem.upper[part],
-                reached,
-            )
-            label = problem.label[part].astype("<i8").view(np.uint8).reshape(len(reached), 8)
-            key = np.ascontiguousarray(np.concatenate([label, np.packbits(reached, axis=1)], axis=1))
+            reached = np.empty((len(label[part]), tree.n_nodes), dtype=bool)
+            walk.reached_nodes(tree.feature, tree.threshold, tree.left, tree.right, lower[part], upper[part], reached)
+            label_bytes = label[part].astype("<i8").view(np.uint8).reshape(len(reached), 8)
+            key = np.ascontiguousarray(np.concatenate([label_bytes, np.packbits(reached, axis=1)], axis=1))
             found, group = np.unique(key.view(f"V{key.shape[1]}")[:, 0], return_inverse=True)
-            weight = np.bincount(group, problem.weight[part], len(found))
+            group_weight = np.bincount(group, weight[part], len(found))
             count = np.bincount(group, minlength=len(found))
-            for code, w, n in zip(found.tolist(), weight.tolist(), count.tolist(), strict=True):
+            for code, w, n in zip(found.tolist(), group_weight.tolist(), count.tolist(), strict=True):
                 before = sums.get(code, (0.0, 0))
                 sums[code] = (before[0] + w, before[1] + n)
         codes = np.frombuffer(b"".join(sums), np.uint8).reshape(len(sums), -1)

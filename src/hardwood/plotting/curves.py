@@ -1,0 +1,125 @@
+"""Curves: how a solver closes in on the optimum, and how accuracy falls as the attack grows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hardwood.attacks import robust_radius
+from hardwood.errors import InvalidInputError
+from hardwood.plotting.style import DASHES, colour_of, named_models, new_axes, tidy, tree_of
+from hardwood.result import Result, Status
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def plot_convergence(results: Any, ax: Axes | None = None, *, log: bool = True) -> Axes:
+    """Draw the best objective and the proven bound over time.
+
+    Parameters
+    ----------
+    results : Result, fitted estimator, or mapping of name to either
+    ax : matplotlib axes or None
+        Where to draw; new axes if None.
+    log : bool
+        Whether time is drawn on a logarithmic scale.
+    """
+    ax = new_axes() if ax is None else ax
+    for k, (name, item) in enumerate(named_models(results, "").items()):
+        result = getattr(item, "result_", item)
+        if not isinstance(result, Result):
+            raise InvalidInputError(f"{type(item).__name__} is neither a Result nor a fitted tree estimator")
+        # From the first tree on; before it there is nothing to compare the bound with.
+        trace = [point for point in result.trace if np.isfinite(point.objective)]
+        seconds = np.array([point.seconds for point in trace] + [result.runtime])
+        objective = np.array([point.objective for point in trace] + [result.objective])
+        bound = np.array([point.bound for point in trace] + [result.bound])
+        if log:
+            seconds = np.maximum(seconds, 1e-3)
+        label = name or result.solver
+        colour = colour_of(k)
+        ax.step(seconds, objective, where="post", color=colour, linewidth=1.8, label=f"{label}: best tree")
+        ax.step(
+            seconds,
+            bound,
+            where="post",
+            color=colour,
+            linewidth=1.4,
+            linestyle="dashed",
+            label=f"{label}: proven bound",
+        )
+        ax.fill_between(seconds, bound, objective, step="post", color=colour, alpha=0.12, linewidth=0)
+        if result.status is Status.OPTIMAL:
+            ax.plot(
+                seconds[-1], objective[-1], marker="*", markersize=13, color=colour, markeredgecolor="white", zorder=4
+            )
+            ax.annotate(
+                "proven", (seconds[-1], objective[-1]), xytext=(9, -4), textcoords="offset points",
+                color=colour,
+            )  # fmt: skip
+    if log:
+        ax.set_xscale("log")
+    ax.set_xlabel("seconds")
+    ax.set_ylabel("robust errors (weight)")
+    ax.set_ylim(bottom=0)
+    ax.margins(x=0.04)
+    tidy(ax)
+    ax.legend(frameon=False)
+    return ax
+
+
+def plot_robustness_curve(
+    models: Any | Mapping[str, Any],
+    X: Any,
+    y: Any,
+    *,
+    attack: Any = 1.0,
+    mark: float | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the accuracy under attack over the size of the attack; exact, not sampled.
+
+    Parameters
+    ----------
+    models : tree, fitted estimator, or mapping of name to either
+        hardwood's trees and scikit-learn's decision trees.
+    X : array-like of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+    attack : anything `hardwood.AttackModel.parse` takes
+        The unit of the horizontal axis; by default an L∞ radius of 1.
+    mark : float or None
+        A size to mark, e.g. the one that the models were trained against.
+    ax : matplotlib axes or None
+        Where to draw; new axes if None.
+    """
+    ax = new_axes() if ax is None else ax
+    found = {
+        name: robust_radius(tree_of(model), X, y, attack) for name, model in named_models(models, "accuracy").items()
+    }
+    finite = np.concatenate([radius[np.isfinite(radius)] for radius in found.values()])
+    ends = [float(np.quantile(finite, 0.98))] if len(finite) else [1.0]
+    end = 1.02 * max([*ends, 0.0 if mark is None else 1.3 * mark])
+    for k, (name, radius) in enumerate(found.items()):
+        # A sample is right under r times the attack iff its radius is at least r.
+        at = np.unique(np.concatenate([[0.0, end], radius[(radius > 0) & (radius < end)]]))
+        share = 1 - np.searchsorted(np.sort(radius), at, side="left") / len(radius)
+        dash = DASHES[(k // 8) % len(DASHES)]
+        ax.step(at, share, where="pre", color=colour_of(k), linestyle=dash, linewidth=1.8, label=name)
+    if mark is not None:
+        ax.axvline(mark, color="0.35", linewidth=1.0, linestyle=(0, (4, 3)))
+        ax.annotate(
+            "trained against", (mark, 1.0), xycoords=("data", "axes fraction"), xytext=(4, -12),
+            textcoords="offset points", color="0.35", fontsize="small",
+        )  # fmt: skip
+    ax.set_xlim(0, end)
+    ax.set_ylim(0, 1.02)
+    ax.set_xlabel(
+        "radius of the attack" if isinstance(attack, int | float) and attack == 1 else "multiple of the attack"
+    )
+    ax.set_ylabel("accuracy under attack")
+    tidy(ax)
+    ax.legend(frameon=False)
+    return ax

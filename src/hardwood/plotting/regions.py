@@ -1,0 +1,146 @@
+"""The plane of two features: what the tree answers where, the boxes of the samples, and what the attacker does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardwood.attacks import AttackedData, attack_samples
+from hardwood.errors import InvalidInputError
+from hardwood.plotting.style import MARKERS, attack_of, colour_of, new_axes, tree_of
+from hardwood.tree import Tree
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+FloatArray = NDArray[np.float64]
+
+
+def plot_regions(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    features: tuple[str | int, str | int] | None = None,
+    attack: Any = None,
+    show_boxes: bool = True,
+    show_attacks: bool = True,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the answers of a tree over two features, with the samples, their boxes and successful attacks.
+
+    Parameters
+    ----------
+    model : Tree, fitted tree estimator, Model or scikit-learn decision tree
+    X : array-like of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+    features : pair of names or indices, or None
+        Which features; the first two that the tree tests by default. The others are held at their median in the
+        background, while samples are attacked in all features.
+    attack : anything `hardwood.AttackModel.parse` takes, or None
+        What the model was learned against by default.
+    show_boxes : bool
+        Draw where the attacker can move each sample.
+    show_attacks : bool
+        Draw an arrow from each sample that is right as it is to the nearest point at which it is misclassified.
+    ax : matplotlib axes or None
+        Where to draw; new axes if None.
+    """
+    from matplotlib.patches import Rectangle
+
+    tree = tree_of(model)
+    chosen_attack = attack_of(model, attack)
+    data = AttackedData.prepare(tree, X, y, chosen_attack)
+    data.require_plain_numbers("plot_regions")
+    first, second = _two_features(tree, features)
+    ax = new_axes(5.6, 4.6) if ax is None else ax
+    lower, upper = data.X - data.down[data.group], data.X + data.up[data.group]
+    limits = [_limits(data.X[:, j], lower[:, j], upper[:, j]) for j in (first, second)]
+    _fill_regions(ax, tree, np.median(data.X, axis=0), first, second, limits)
+    lost = data.fooled()
+    if show_boxes:
+        for i in range(len(data.X)):
+            low = [max(lower[i, j], limits[k][0]) for k, j in enumerate((first, second))]
+            high = [min(upper[i, j], limits[k][1]) for k, j in enumerate((first, second))]
+            ax.add_patch(
+                Rectangle(
+                    (low[0], low[1]), high[0] - low[0], high[1] - low[1], facecolor="none",
+                    edgecolor=colour_of(int(data.label[i])), linewidth=0.7, alpha=0.55,
+                    linestyle=(0, (3, 2)) if lost[i] else "solid", zorder=2,
+                )
+            )  # fmt: skip
+    for c, label in enumerate(tree.classes.tolist()):
+        for is_lost in (False, True):
+            samples = data.X[(data.label == c) & (lost == is_lost)]
+            ax.scatter(
+                samples[:, first], samples[:, second], s=26, marker=MARKERS[c % len(MARKERS)], zorder=4,
+                facecolors="white" if is_lost else colour_of(c), edgecolors=colour_of(c), linewidths=1.2,
+                label=f"{label}, {'lost' if is_lost else 'safe'}" if len(samples) else None,
+            )  # fmt: skip
+    if show_attacks:
+        points = attack_samples(tree, data.X, y, chosen_attack)
+        for sample, point in zip(data.X[lost], points[lost], strict=True):
+            start, end = (sample[first], sample[second]), (point[first], point[second])
+            if start != end:
+                ax.annotate(
+                    "", end, start, zorder=3, annotation_clip=True,
+                    arrowprops={"arrowstyle": "-|>", "color": "0.2", "linewidth": 0.8, "shrinkA": 2, "shrinkB": 0,
+                                "mutation_scale": 7},
+                )  # fmt: skip
+    ax.set_xlim(*limits[0])
+    ax.set_ylim(*limits[1])
+    ax.set_xlabel(tree.name_of(first))
+    ax.set_ylabel(tree.name_of(second))
+    ax.legend(fontsize=8, framealpha=0.9, loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.3, frameon=False)
+    return ax
+
+
+def _two_features(tree: Tree, features: tuple[str | int, str | int] | None) -> tuple[int, int]:
+    if features is None:
+        tested = list(dict.fromkeys(tree.feature[tree.left >= 0].tolist()))
+        tested += [j for j in range(tree.n_features) if j not in tested]
+        if len(tested) < 2:
+            raise InvalidInputError("the tree has one feature only; plot_regions draws two")
+        return tested[0], tested[1]
+    found = []
+    for key in features:
+        if isinstance(key, str):
+            if tree.feature_names is None or key not in tree.feature_names:
+                raise InvalidInputError(f"features names {key!r}; the tree has {tree.feature_names or 'no names'}")
+            found.append(tree.feature_names.index(key))
+        elif 0 <= key < tree.n_features:
+            found.append(int(key))
+        else:
+            raise InvalidInputError(f"features names {key!r}; the features are numbered 0 to {tree.n_features - 1}")
+    if len(found) != 2 or found[0] == found[1]:
+        raise InvalidInputError(f"features={features!r}; give two different features")
+    return found[0], found[1]
+
+
+def _limits(values: FloatArray, lower: FloatArray, upper: FloatArray) -> tuple[float, float]:
+    """Return limits that hold all samples and boxes, boxes without an end aside."""
+    ends = np.concatenate([values, lower[np.isfinite(lower)], upper[np.isfinite(upper)]])
+    margin = 0.04 * (ends.max() - ends.min()) or 0.5
+    return float(ends.min() - margin), float(ends.max() + margin)
+
+
+def _fill_regions(
+    ax: Axes, tree: Tree, fixed: FloatArray, first: int, second: int, limits: list[tuple[float, float]]
+) -> None:
+    from matplotlib.patches import Rectangle
+
+    others = [j for j in range(tree.n_features) if j not in (first, second)]
+    for low, high, label in zip(*tree.regions(), strict=True):
+        if np.any(fixed[others] <= low[others]) or np.any(fixed[others] > high[others]):
+            continue
+        corner = [max(low[j], limits[k][0]) for k, j in enumerate((first, second))]
+        end = [min(high[j], limits[k][1]) for k, j in enumerate((first, second))]
+        if corner[0] < end[0] and corner[1] < end[1]:
+            ax.add_patch(
+                Rectangle(
+                    (corner[0], corner[1]), end[0] - corner[0], end[1] - corner[1],
+                    facecolor=colour_of(int(label)), edgecolor="white", linewidth=1.2, alpha=0.18, zorder=0,
+                )
+            )  # fmt: skip
