@@ -15,8 +15,8 @@ from hardwood.solvers.encoding import Choice
 
 
 def _stump(job: Job) -> Choice:
-    """A split on feature 0 at its first threshold, classes 0 and 1."""
-    return Choice(np.array([0]), np.array([-1]), np.array([0, 1]))
+    """The split behind the first sample, classes 0 and 1."""
+    return Choice(np.array([0]), np.array([-1 if job.encoding.strengthened else 1]), np.array([0, 1]))
 
 
 def _report(job: Job, send: Send) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from hardwood import Problem, Status, solve
 
 RNG = np.random.default_rng(5)
-PROBLEM = Problem.from_data(RNG.random((40, 3)), RNG.integers(0, 3, 40), 0.05, 2)
+PROBLEM = Problem.from_data(RNG.random((20, 2)), RNG.integers(0, 3, 20), 0.05, 2)
 
 
 def test_cp_sat_agrees_with_lsu_and_streams_both_sides() -> None:

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ import pytest
 import hardwood
 from hardwood import InvalidInputError, MissingEngineError, Problem, SolverError, Status, solve
 from hardwood.solvers import base
-from hardwood.solvers.base import Engine, SolverFailureWarning
+from hardwood.solvers.base import Engine, Progress, SolverFailureWarning
 from hardwood.solvers.encoding import Encoding
 from hardwood.solvers.engine import COMMON_DEFAULTS, EngineSolver, available_memory
 
@@ -26,6 +25,8 @@ X = np.array([[0.0], [1.0], [2.0], [3.0], [4.0]])
 Y = np.array([0, 1, 0, 1, 1])
 PROBLEM = Problem.from_data(X, Y, 0.1, 1)
 STUMP_COST, LEAF_COST = 1, 2
+# Here the stump costs 2 and the leaf 3, so that a bound of 1 proves nothing.
+UNEQUAL = PROBLEM.replace(weight=np.array([1.0, 1.0, 2.0, 2.0, 2.0]))
 
 
 @pytest.fixture
@@ -85,9 +86,9 @@ def test_an_engine_that_dies_at_once_is_named_with_its_last_words(told: Any) -> 
 
 def test_an_engine_that_never_ends_is_ended_at_the_limit(told: Any) -> None:
     started = time.perf_counter()
-    result = solve(PROBLEM.replace(weight=np.full(5, 3.0)), told("never_ends"), time_limit=2.0)
+    result = solve(UNEQUAL, told("never_ends"), time_limit=3.0)
     assert time.perf_counter() - started < 60  # it sleeps for ten minutes
-    assert (result.objective, result.bound, result.stopped_by) == (3, 3, "proof")
+    assert result.stopped_by == "time limit"
 
 
 def test_a_limit_that_is_over_before_the_engine_starts_starts_none(told: Any) -> None:
@@ -97,14 +98,12 @@ def test_a_limit_that_is_over_before_the_engine_starts_starts_none(told: Any) ->
 
 
 def test_ctrl_c_returns_the_incumbent_and_ends_the_engine(told: Any) -> None:
-    slow = told("never_ends")
-    timer = threading.Timer(3.0, signal.raise_signal, (signal.SIGINT,))
-    problem = PROBLEM.replace(weight=np.array([1.0, 1.0, 2.0, 2.0, 2.0]), max_depth=1)
-    timer.start()
-    result = solve(problem, slow, options={"strengthen": False})
-    timer.cancel()
-    assert result.stopped_by in ("interrupt", "proof")
-    assert result.objective == 1
+    def press_ctrl_c(progress: Progress) -> None:
+        if progress.bound == 1:
+            signal.raise_signal(signal.SIGINT)
+
+    result = solve(UNEQUAL, told("never_ends"), options={"strengthen": False}, on_progress=press_ctrl_c)
+    assert (result.stopped_by, result.objective, result.bound) == ("interrupt", 2, 1)
 
 
 def test_what_an_engine_prints_does_not_disturb_it(told: Any, capfd: pytest.CaptureFixture[str]) -> None:
@@ -139,13 +138,13 @@ def test_highs_then_cp_sat_then_highs_works_in_one_program_without_a_main_guard(
         import sys
         from hardwood import Problem, solve
         problem = Problem.from_data([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0], 0.1, 2)
-        for solver in ("binary-milp", "cp-sat", "milp", "maxsat-lsu", "cp-sat", "binary-milp"):
+        for solver in ("binary-milp", "cp-sat", "milp"):
             print(solve(problem, solver).status.name)
         print("highspy" in sys.modules or "ortools" in sys.modules)
         """,
         tmp_path,
     )
-    assert output.split() == ["OPTIMAL"] * 6 + ["False"]
+    assert output.split() == ["OPTIMAL"] * 3 + ["False"]
 
 
 def test_ctrl_c_in_a_terminal_reaches_the_parent_only(tmp_path: Path) -> None:
@@ -158,7 +157,8 @@ def test_ctrl_c_in_a_terminal_reaches_the_parent_only(tmp_path: Path) -> None:
             from hardwood import Problem, solve
             rng = np.random.default_rng(0)
             problem = Problem.from_data(rng.random((300, 5)), rng.integers(0, 2, 300), 0.01, 3)
-            result = solve(problem, "maxsat-lsu", on_progress=lambda p: print(p.objective, flush=True))
+            options = {"strengthen": False}
+            result = solve(problem, "maxsat-lsu", options=options, on_progress=lambda p: print(p.objective, flush=True))
             print(result.stopped_by, result.objective < problem.class_weight_sums.min())
             """
         )
@@ -173,8 +173,9 @@ def test_ctrl_c_in_a_terminal_reaches_the_parent_only(tmp_path: Path) -> None:
         start_new_session=True,
     )
     assert program.stdout is not None
-    for _ in range(5):
-        program.stdout.readline()
+    # The best leaf first, then what the engine finds: after two better trees it is surely running.
+    for _ in range(3):
+        assert program.stdout.readline()
     os.killpg(program.pid, signal.SIGINT)
     output, complaints = program.communicate(timeout=60)
     assert output.splitlines()[-1] == "interrupt True", complaints

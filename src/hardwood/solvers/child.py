@@ -35,7 +35,7 @@ _POLL = 0.1
 """Seconds between two looks at the clock."""
 
 
-class EngineFailure(HardwoodError, RuntimeError):
+class EngineFailedError(HardwoodError, RuntimeError):
     """The engine's process failed or died; what it had reported before stands."""
 
 
@@ -131,7 +131,7 @@ def run_child(
 
     Raises
     ------
-    EngineFailure
+    EngineFailedError
         If the child raised an error or died.
     InvalidInputError, MissingEngineError
         If the engine raised them.
@@ -168,7 +168,7 @@ def run_child(
             elif isinstance(message, _Failed) and remaining() > 0:
                 raise _as_error(message)
         if not should_stop():
-            raise EngineFailure(f"its process died: {_last_line(complaints) or _how(process.returncode)}")
+            raise EngineFailedError(f"its process died: {_last_line(complaints) or _how(process.returncode)}")
 
 
 def _write(stream: IO[bytes], items: list[Any]) -> None:
@@ -214,7 +214,7 @@ def _relay(
 def _as_error(failed: _Failed) -> Exception:
     if failed.kind in ("InvalidInputError", "MissingEngineError"):
         return getattr(errors, failed.kind)(failed.text)  # type: ignore[no-any-return]
-    return EngineFailure(f"{failed.kind}: {failed.text}")
+    return EngineFailedError(f"{failed.kind}: {failed.text}")
 
 
 def _last_line(complaints: IO[bytes]) -> str:

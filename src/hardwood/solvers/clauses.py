@@ -100,20 +100,21 @@ def _chain(layout: Layout) -> LiteralArray:
 def _reach(layout: Layout) -> list[LiteralArray]:
     """a[m, j] and not b[m, lower] => s[i, m, 0];  a[m, j] and b[m, upper] => s[i, m, 1]."""
     encoding = layout.encoding
-    sample, feature = np.indices(encoding.lower.shape)
+    sample = np.arange(encoding.n_samples)[:, None].repeat(encoding.n_features, axis=1)
+    feature = np.arange(encoding.n_features)[None, :].repeat(encoding.n_samples, axis=0)
     blocks = []
     for node in range(encoding.n_nodes):
         a, b, s = layout.a[node], layout.b[node], layout.s[:, node]
         for side, value, sign in ((0, encoding.lower, 1), (1, encoding.upper, -1)):
             always = (value < 0) if side == 0 else (value == encoding.n_values)
             inside = (value >= 0) & (value < encoding.n_values)
-            blocks.append(np.stack([-a[feature[always]], s[sample[always], side]], axis=1))
-            blocks.append(np.stack([-a[feature[inside]], sign * b[value[inside]], s[sample[inside], side]], axis=1))
+            for where, threshold in ((always, []), (inside, [sign * b[value[inside]]])):
+                blocks.append(np.stack([-a[feature[where]], *threshold, s[sample[where], side]], axis=1))
     return blocks
 
 
 def _errors(layout: Layout) -> list[LiteralArray]:
-    """s on the path to leaf t and c[t] != y_i => e[i]."""
+    """Lose sample i where it reaches leaf t: s on the path to t and c[t] != y_i => e[i]."""
     encoding = layout.encoding
     blocks = []
     for leaf in range(encoding.n_leaves):
@@ -123,7 +124,7 @@ def _errors(layout: Layout) -> list[LiteralArray]:
 
 
 def _no_split_is_canonical(layout: Layout) -> list[LiteralArray]:
-    """A node without a split has feature 0, the last value and children without a split: one way to write a leaf."""
+    """Allow one way to write a leaf: no split is feature 0, the last value, and no split at the children."""
     encoding = layout.encoding
     is_split = layout.b[:, -1]
     blocks = [np.stack([layout.a[:, 0], is_split], axis=1)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
@@ -42,8 +43,7 @@ class CpSatSolver(EngineSolver):
 
 def optimise(job: Job, send: Send) -> None:
     """Engine: build the model and run CP-SAT."""
-    from ortools.sat.python import cp_model
-
+    cp_model: Any = import_module("ortools.sat.python.cp_model")
     started = time.perf_counter()
     encoding = job.encoding
     layout = Layout(encoding)

@@ -145,7 +145,7 @@ class Encoding:
         return steps[::-1]
 
     def n_splits(self, feature: int) -> int:
-        """Number of values ``t`` of a feature that are a split: the first is -1."""
+        """Return how many values ``t`` of a feature, beginning with -1, are a split."""
         return len(self.index[feature])
 
     def reach(self, choice: Choice) -> BoolArray:
@@ -277,7 +277,7 @@ def encode(problem: Problem, *, strengthen: bool) -> Encoding:
         lower=lower[first].astype(np.int32),
         upper=upper[first].astype(np.int32),
         label=rows[:, 0].astype(np.int64),
-        weight=np.bincount(merged, problem.weight[used]),
+        weight=np.bincount(merged, problem.weight[used]).astype(np.float64),
         index=index,
         strengthened=True,
         pair=pair,
@@ -292,4 +292,4 @@ def _merge_pairs(pair: IntArray, weight: FloatArray) -> tuple[IntArray, FloatArr
     if len(pair) == 0:
         return np.empty((0, 2), np.int64), np.empty(0)
     merged, position = np.unique(np.sort(pair, axis=1), axis=0, return_inverse=True)
-    return merged, np.bincount(position.reshape(-1), weight)
+    return merged, np.bincount(position.reshape(-1), weight).astype(np.float64)

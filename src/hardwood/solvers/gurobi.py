@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +27,12 @@ def optimise(
     on_bound: Callable[[float], None],
 ) -> None:
     """Solve a model, reporting solutions and bounds as they come; see `hardwood.solvers.highs.optimise`."""
-    import gurobipy
-    from gurobipy import GRB
     from scipy.sparse import csr_matrix
 
-    def callback(solver: gurobipy.Model, where: int) -> None:
+    gurobipy: Any = import_module("gurobipy")
+    GRB = gurobipy.GRB
+
+    def callback(solver: Any, where: int) -> None:
         if where == GRB.Callback.MIPSOL:
             on_solution(np.array(solver.cbGetSolution(x.tolist())), solver.cbGet(GRB.Callback.MIPSOL_OBJ))
         elif where == GRB.Callback.MIP:

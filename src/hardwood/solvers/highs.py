@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -43,8 +44,7 @@ def optimise(
     on_bound : callable
         Called with lower bounds.
     """
-    import highspy
-
+    highspy: Any = import_module("highspy")
     highs = highspy.Highs()
     highs.silent()
     for option, value in (

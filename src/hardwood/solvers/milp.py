@@ -35,7 +35,7 @@ from hardwood.solvers.milp_strengthened import StrengthenedFormulation
 
 FloatArray = NDArray[np.float64]
 
-BYTES_PER_TERM = 150
+BYTES_PER_TERM = 75
 """Measured: memory of the child per coefficient of the matrix, building and HiGHS's copies included."""
 
 

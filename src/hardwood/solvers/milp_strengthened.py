@@ -175,7 +175,7 @@ class StrengthenedFormulation:
         self._add_children_of_no_split(builder, node, thresholds)
 
     def _add_children_of_no_split(self, builder: ModelBuilder, node: int, thresholds: Thresholds) -> None:
-        """A node without a split has children without a split."""
+        """Demand that a node without a split has children without a split."""
         for child in (2 * node + 1, 2 * node + 2):
             below = (
                 self._inner[child].a

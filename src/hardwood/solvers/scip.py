@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,7 @@ def optimise(
     on_bound: Callable[[float], None],
 ) -> None:
     """Solve a model, reporting solutions and bounds as they come; see `hardwood.solvers.highs.optimise`."""
-    import pyscipopt
-
+    pyscipopt: Any = import_module("pyscipopt")
     solver = pyscipopt.Model()
     solver.hideOutput()
     x = [

@@ -65,8 +65,9 @@ def _merge(left: Sums, right: Sums, limit: int, top: int, clauses: list[IntArray
     value = np.unique(np.concatenate([left.value, right.value, both[both < limit]]))
     literal = np.arange(top + 1, top + len(value) + 1)
     clauses.append(np.stack([-literal[1:], literal[:-1]], axis=1))
-    for child in (left, right):
-        clauses.append(np.stack([-child.literal, literal[np.searchsorted(value, child.value)]], axis=1))
+    clauses += [
+        np.stack([-child.literal, literal[np.searchsorted(value, child.value)]], axis=1) for child in (left, right)
+    ]
     i, k = np.nonzero(both < limit)
     clauses.append(np.stack([-left.literal[i], -right.literal[k], literal[np.searchsorted(value, both[i, k])]], axis=1))
     # Larger right sums imply the smallest that is too much, so that one alone is forbidden.
