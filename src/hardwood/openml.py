@@ -10,6 +10,7 @@ import csv
 import hashlib
 import io
 import os
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,7 +103,10 @@ def fetch(name: str) -> str:
 
     source = SOURCES[name]
     try:
-        bunch = fetch_openml(data_id=source.data_id, as_frame=False, parser="liac-arff", cache=False)
+        with warnings.catch_warnings():
+            # It announces each further try; the error below says all there is to say.
+            warnings.filterwarnings("ignore", message="A network error occurred", category=UserWarning)
+            bunch = fetch_openml(data_id=source.data_id, as_frame=False, parser="liac-arff", cache=False, n_retries=1)
     except OSError as error:
         raise InvalidInputError(
             f"data set {name!r} is not here and OpenML cannot be reached ({error}). Either connect to the internet "

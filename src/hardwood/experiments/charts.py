@@ -109,12 +109,15 @@ def charts_of(grid: Grid, log: Log) -> dict[str, Chart | list[Regions]]:
         if grid.bounds:
             charts[f"{grid.name}-groot"] = ratio_chart(grid, log, against_bound=False)
             charts[f"{grid.name}-bound"] = ratio_chart(grid, log, against_bound=True)
-        elif len(grid.depths) == 1:
+        elif shows_time(grid):
             charts[f"{grid.name}-over-time"] = over_time(grid, log)
-        regions = regions_of(grid, log)
-        if regions:
-            charts = {f"{grid.name}-regions": regions}
-    return {name: chart for name, chart in charts.items() if isinstance(chart, list) or chart.series}
+        charts[f"{grid.name}-regions"] = regions_of(grid, log)
+    return {name: chart for name, chart in charts.items() if (chart if isinstance(chart, list) else chart.series)}
+
+
+def shows_time(grid: Grid) -> bool:
+    """Whether the mean error over time makes sense: one depth, and several instances to take the mean of."""
+    return len(grid.depths) == 1 and len(grid.instances) > 1
 
 
 def curves(grid: Grid, log: Log) -> Chart:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from itertools import islice
 from typing import Any, Protocol
 
 from hardwood._version import __version__
@@ -200,22 +201,22 @@ class DaskCluster:
         """Run tasks; see `Execute`."""
         waiting = iter(tasks)
         cell_of: dict[str, Cell] = {}
+        running = self._distributed.as_completed()
 
-        def submit(task: Task) -> Any:
-            future = self._client.submit(run_cell, *task, pure=False)
-            cell_of[future.key] = task[0]
-            return future
+        def fill_up() -> None:
+            # Twice as many as can run keeps the workers busy, also those that join later, without sending all data
+            # at once.
+            for task in islice(waiting, max(0, 2 * self.slots - len(cell_of))):
+                future = self._client.submit(run_cell, *task, pure=False)
+                cell_of[future.key] = task[0]
+                running.add(future)
 
-        # Twice as many as can run keeps the workers busy without sending all data at once.
-        first = [submit(task) for task, _ in zip(waiting, range(2 * self.slots), strict=False)]
-        running = self._distributed.as_completed(first)
+        fill_up()
         for future in running:
             cell = cell_of.pop(future.key)
             error = future.exception()
             yield lost_record(cell, error) if error is not None else future.result()
-            task = next(waiting, None)
-            if task is not None:
-                running.add(submit(task))
+            fill_up()
 
     def close(self) -> None:
         """Leave the cluster."""

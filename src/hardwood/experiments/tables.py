@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from hardwood.datasets import PAPER_RADII
 from hardwood.experiments.cells import CurveCell, key_of
+from hardwood.experiments.charts import shows_time
 from hardwood.experiments.grid import Grid
 from hardwood.experiments.log import Log
 from hardwood.experiments.published import PUBLISHED
@@ -111,7 +112,7 @@ def tables_of(grid: Grid, log: Log) -> dict[str, Table]:
     tables = {f"{grid.name}-fits": fits(grid, log)}
     if grid.bounds:
         tables[f"{grid.name}-shares"] = shares(grid, log)
-    elif len(grid.depths) == 1 and any(method.anytime for method in grid.methods) and grid.datasets != ["xor"]:
+    elif shows_time(grid):
         tables[f"{grid.name}-over-time"] = over_time(grid, log)
     return tables
 

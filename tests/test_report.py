@@ -1,0 +1,217 @@
+"""The HTML report, in a real browser."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hardwood.experiments.cells import load_set
+from hardwood.experiments.grid import Grid
+from hardwood.experiments.log import Log, open_log
+from hardwood.experiments.methods import METHODS
+from hardwood.experiments.outputs import write_report
+from hardwood.experiments.runner import lost_record, run_cell, run_grid
+from hardwood.report.page import render
+
+METHODS_RUN = (METHODS["GROOT"], METHODS["TREANT"])
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> tuple[Log, Path]:
+    """Results of small experiments of every kind, with one failed cell, and their page."""
+    folder = tmp_path_factory.mktemp("report")
+    grids = (
+        Grid("table", "selection", (("moons", 0.03), ("blobs", 0.1)), METHODS_RUN, (0, 1, 2), 5.0, folds=2),
+        Grid("xor", "fit", (("xor", 0.1),), METHODS_RUN, (2,), 5.0),
+        Grid("runtime", "fit", (("moons", 0.03), ("blobs", 0.1)), METHODS_RUN, (3,), 5.0),
+        Grid("epsilons", "curve", (("moons", 0.0), ("blobs", 0.0))),
+    )
+    with open_log(folder / "results.jsonl") as writer:
+        for grid in grids:
+            run_grid(grid, writer, load_set, lambda tasks: (run_cell(*task) for task in tasks))
+        some_cell = next(iter(grids[2].cells(writer.log)))
+        failed = lost_record(some_cell, RuntimeError("<b>no</b> memory"))
+        writer.append(failed | {"key": "failed"})
+        log = writer.log
+    write_report([log], folder / "report.html")
+    return log, folder / "report.html"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed: pip install selenium")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    driver = shutil.which("chromedriver")
+    if chromium is None or driver is None:
+        pytest.skip("no Chromium here; the report is tested where the Debian packages chromium and chromium-driver are")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    started = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    yield started
+    started.quit()
+
+
+def set_width(browser: Any, width: int) -> None:
+    size = {"width": width, "height": 850, "deviceScaleFactor": 1, "mobile": width < 600}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+
+@pytest.fixture
+def page(browser: Any, results: tuple[Log, Path]) -> Any:
+    """The report, freshly loaded at desktop width."""
+    set_width(browser, 1200)
+    browser.get_log("browser")
+    browser.get(results[1].as_uri())
+    return browser
+
+
+def find(page: Any, selector: str) -> list[Any]:
+    found: list[Any] = page.find_elements("css selector", selector)
+    return found
+
+
+def texts(page: Any, selector: str) -> list[str]:
+    return [element.get_attribute("textContent") for element in find(page, selector)]
+
+
+def column(page: Any, number: int) -> list[str]:
+    return texts(page, f"#rows tbody td:nth-child({number})")
+
+
+def press(page: Any, selector: str) -> None:
+    element = find(page, selector)[0]
+    page.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
+    element.click()
+
+
+def choose(page: Any, selector: str, value: str) -> None:
+    script = "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('change'))"
+    page.execute_script(script, find(page, selector)[0], value)
+
+
+def test_the_page_loads_without_errors_and_asks_the_network_for_nothing(page: Any, results: tuple[Log, Path]) -> None:
+    press(page, "#rows tbody tr[tabindex]")
+    assert page.get_log("browser") == []
+    sent = [json.loads(entry["message"])["message"] for entry in page.get_log("performance")]
+    asked = {
+        m["params"]["request"]["url"].partition(":")[0] for m in sent if m["method"] == "Network.requestWillBeSent"
+    }
+    assert asked <= {"file", "data"}
+    assert "http" not in results[1].read_text().replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "")
+
+
+def test_tables_charts_and_failures_are_there(page: Any) -> None:
+    headings = texts(page, "#tables h3")
+    assert "Adversarial accuracy on the test part" in headings
+    assert "0.726 ± 0.015" in page.page_source
+    charts = [card.get_attribute("data-chart") for card in find(page, ".card")]
+    assert charts == ["xor-regions", "runtime-over-time", "runtime-regions", "epsilons-curves"]
+    assert all(find(page, f'[data-chart="{name}"] svg[role="img"]') for name in charts)
+    assert "<b>no</b> memory" in texts(page, "#failures td")[-1]
+
+
+def test_columns_sort_both_ways(page: Any) -> None:
+    header = 'th[data-key="test_adversarial_accuracy"]'
+    press(page, f"{header} button")
+    ascending = [float(cell.removesuffix(" %")) for cell in column(page, 5)]
+    assert ascending == sorted(ascending)
+    assert len(set(ascending)) > 1
+    assert find(page, header)[0].get_attribute("aria-sort") == "ascending"
+    press(page, f"{header} button")
+    assert [float(cell.removesuffix(" %")) for cell in column(page, 5)] == ascending[::-1]
+    press(page, 'th[data-key="method"] button')
+    assert column(page, 2) == sorted(column(page, 2), key=str.lower)
+
+
+def test_filters_leave_what_was_asked_for(page: Any, results: tuple[Log, Path]) -> None:
+    fits = [r for r in results[0].cells.values() if r["ok"] and r["cell"]["kind"] == "fit"]
+    whole = [record for record in fits if record["cell"]["fold"] is None]
+    assert find(page, "#count")[0].text == f"{len(whole)} fits"
+    press(page, "#folds")
+    assert find(page, "#count")[0].text == f"{len(fits)} fits"
+    choose(page, "#filter-method", "TREANT")
+    assert set(column(page, 2)) == {"TREANT"}
+    choose(page, "#filter-depth", "2")
+    assert set(column(page, 4)) == {"2"}
+    find(page, "#search")[0].send_keys("BLOB")
+    assert {cell.partition(",")[0] for cell in column(page, 1)} == {"blobs"}
+    expected = [
+        record
+        for record in fits
+        if record["cell"]["learner"]["solver"] == "treant"
+        and (record["cell"]["depth"], record["cell"]["dataset"]) == (2, "blobs")
+    ]
+    assert find(page, "#count")[0].text == f"{len(expected)} fits"
+
+
+def test_a_row_opens_its_tree_and_its_nodes_tell_what_an_attacker_can_do(page: Any, results: tuple[Log, Path]) -> None:
+    choose(page, "#filter-method", "GROOT")
+    choose(page, "#filter-dataset", "moons")
+    choose(page, "#filter-depth", "3")
+    press(page, "#rows tbody tr[tabindex]")
+    [record] = [
+        record
+        for record in results[0].cells.values()
+        if record["ok"]
+        and record["cell"]["kind"] == "fit"
+        and record["cell"]["learner"]["options"] == {"criterion": "groot"}
+        and (record["cell"]["dataset"], record["cell"]["depth"]) == ("moons", 3)
+    ]
+    tree, nodes = record["result"]["tree"], record["result"]["nodes"]
+    assert find(page, "#detail[open]")
+    assert len(find(page, "#tree .tree-node")) == len(tree["feature"])
+    assert len(find(page, "#tree .tree-edge")) == len(tree["feature"]) - 1
+    across = sum(nodes[0]["both"])
+    assert across > 0
+    assert f"An attacker can push {across} of them across" in find(page, "#node")[0].text
+    assert len(find(page, "#node .scroll tbody tr")) == min(25, across)
+    leaf = tree["left"].index(-1)
+    press(page, f'#tree [data-node="{leaf}"]')
+    assert f"{sum(nodes[leaf]['reach'])} training samples can be made to end here" in find(page, "#node")[0].text
+    assert find(page, f'#tree .chosen[data-node="{leaf}"]')
+    assert find(page, "#convergence svg")
+    press(page, "#close")
+    assert not find(page, "#detail[open]")
+    assert page.get_log("browser") == []
+
+
+def test_a_series_can_be_hidden_and_a_chart_says_its_values(page: Any) -> None:
+    card = '[data-chart="epsilons-curves"]'
+    lines = len(find(page, f"{card} svg path"))
+    press(page, f"{card} .legend button")
+    assert find(page, f"{card} .legend button")[0].get_attribute("aria-pressed") == "false"
+    assert len(find(page, f"{card} svg[role='img'] path")) == lines - 1
+    area = find(page, f"{card} svg rect")[0]
+    script = (
+        "const b = arguments[0].getBoundingClientRect(); arguments[0].dispatchEvent(new PointerEvent('pointermove', "
+        "{clientX: b.left + b.width / 2, clientY: b.top + 20}))"
+    )
+    page.execute_script(script, area)
+    tip = find(page, "#tip")[0].get_attribute("textContent")
+    assert "blobs: " in tip
+    assert "moons" not in tip
+
+
+@pytest.mark.parametrize("width", [360, 390, 768])
+def test_nothing_sticks_out_on_a_small_screen(page: Any, width: int) -> None:
+    set_width(page, width)
+    page.refresh()
+    assert page.execute_script("return document.documentElement.scrollWidth") <= width
+    press(page, "#rows tbody tr[tabindex]")
+    assert find(page, "#detail")[0].rect["width"] <= width
+
+
+def test_data_cannot_break_out_of_the_page() -> None:
+    document = {"name": "</script><script>alert(1)</script>"}
+    page = render(document)
+    assert page.count("</script>") == 2
+    data = page.partition('id="data">')[2].partition("</script>")[0]
+    assert json.loads(data) == document
