@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from hardwood.attacks import AttackedData
 from hardwood.errors import InvalidInputError, SolverError
+from hardwood.problem import boxes
 from hardwood.tree import Tree
 
 BoolArray = NDArray[np.bool_]
@@ -123,7 +124,7 @@ class Ensemble:
         from hardwood.kernels import ensemble as kernel
 
         data = AttackedData.prepare(self.trees[0], X, y, attack)
-        lower, upper = data.X - data.down[data.group], data.X + data.up[data.group]
+        lower, upper = boxes(data.low, data.high, data.down, data.up, data.group)
         n_classes = len(self.classes)
         is_robust, is_fooled = np.empty(len(lower), bool), np.zeros(len(lower), bool)
         kernel.certified(*self._arrays, lower, upper, data.label, n_classes, is_robust)
