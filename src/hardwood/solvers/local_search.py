@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from hardwood.relabel import relabel
 from hardwood.solvers.base import Run
 from hardwood.solvers.search_model import SearchModel
 
@@ -57,14 +58,14 @@ class LocalSearch:
         return int(self.work.scalar[1, SCANS]) * self.model.n
 
     def _starts(self) -> list[Heap]:
-        """Return what is known already and greedy trees of every depth."""
+        """Return what is known already and greedy trees of every depth, with the best labels for their splits."""
         from hardwood.solvers.greedy import GreedyLearner
 
         problem = self.model.problem
         starts = [] if self.run.best_index_tree is None else [self.run.best_index_tree]
         greedy = GreedyLearner()
         starts += [greedy.grow(problem.replace(max_depth=d), self.random) for d in range(1, self.depth + 1)]
-        return [self.model.to_heap(tree) for tree in starts]
+        return [self.model.to_heap(relabel(tree, problem)) for tree in starts]
 
     def _random_root(self) -> Heap:
         """Return a split on a random end point, with empty children that the descent fills."""
