@@ -19,7 +19,8 @@ copyright = author
 release = version = __version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.viewcode", "numpydoc"]
-exclude_patterns = ["_build"]
+# search.html is the name of Sphinx's own page; exact_search.md includes this one.
+exclude_patterns = ["_build", "search.md"]
 html_theme = "furo"
 html_title = f"hardwood {__version__}"
 default_role = "py:obj"
@@ -27,8 +28,6 @@ myst_heading_anchors = 3
 autosummary_generate = True
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
-# Pages of single subjects may be added without touching the index.
-suppress_warnings = ["toc.empty_glob"]
 
 PICTURES = ("plot_tree_and_regions", "plot_robustness", "plot_convergence")
 
@@ -45,6 +44,17 @@ def draw_pictures(app: Any) -> None:
         subprocess.run([sys.executable, str(script), str(folder)], check=True, env=environment)
 
 
+def list_pages(app: Any, page: str, source: list[str]) -> None:
+    """Let the index list every page, also those that it does not name."""
+    if page == "index":
+        named = set(source[0].split())
+        others = sorted(path.stem for path in HERE.glob("*.md") if path.name not in exclude_patterns)
+        source[0] = source[0].replace(
+            "(all other pages)", "\n".join(name for name in others if name not in {"index", *named})
+        )
+
+
 def setup(app: Any) -> None:
     """Register what happens before pages are read."""
     app.connect("builder-inited", draw_pictures)
+    app.connect("source-read", list_pages)
