@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from hardwood import AttackModel, RobustTreeClassifier, load_model
 from hardwood.explanation import explain
@@ -36,13 +37,13 @@ with (folder / "mail.csv").open("w", newline="") as stream:
     writer.writerows([*row, "spam" if is_spam else "ham"] for row, is_spam in zip(rows, spam, strict=True))
 
 # Read it back.
-with (folder / "mail.csv").open() as stream:
-    table = list(csv.DictReader(stream))
-X = np.array([[float(row[name]) for name in names] for row in table])
-y = np.array([row["label"] for row in table])
+table = pd.read_csv(folder / "mail.csv")
+X, y = table[names], table["label"].to_numpy()
 
 # Only ever more: links, marks and length may rise without end, the density of suspicious words may fall by padding.
-attack = AttackModel.parse([">", ">", ">", "<"]).only(["spam"])
+attack = AttackModel.parse(
+    {"links": ">", "exclamation marks": ">", "length": ">", "suspicious words per 100": "<"}
+).only(["spam"])
 clf = RobustTreeClassifier(max_depth=3, attack=attack).fit(X, y)
 plain = RobustTreeClassifier(max_depth=3).fit(X, y)
 for name, tree in (("plain", plain), ("robust", clf)):
@@ -51,7 +52,7 @@ print(clf.tree_)
 
 # What would it take for this message to pass?
 row = int(np.flatnonzero(y == "spam")[0])
-print(explain(clf.tree_, X[[row]], attack, label="spam").to_text())
+print(explain(clf.tree_, X.iloc[[row]], attack, label="spam").to_text())
 
 # Ship it: a model file for Python, a C function for the mail server.
 clf.save(folder / "model.json")
@@ -67,7 +68,7 @@ int main(void) {
 (folder / "filter.c").write_text(tree.to_c("is_spam") + main)
 if shutil.which("gcc"):
     subprocess.run(["gcc", "-O2", "-o", folder / "filter", folder / "filter.c"], check=True)
-    lines = "\n".join(",".join(map(repr, sample)) for sample in X.tolist())
+    lines = "\n".join(",".join(map(repr, sample)) for sample in X.to_numpy().tolist())
     answers = subprocess.run(
         [folder / "filter"], input=lines, capture_output=True, text=True, check=True
     ).stdout.split()

@@ -42,6 +42,7 @@ from hardwood.reachability import robust_errors
 # their min_weight_fraction_leaf; a tree that minimises errors keeps what costs nothing to keep.
 NO_LEAST_WEIGHT = {"check_class_weight_classifiers": "asks for a least weight per leaf"}
 FAST = [
+    RobustTreeClassifier(),
     GreedyRobustTreeClassifier(missing="reachable"),
     RobustTreeCV(solver="greedy"),
     RobustRelabeler(),
@@ -64,6 +65,21 @@ def expected_failures(estimator: object) -> dict[str, str]:
 def test_scikit_learn_finds_nothing_to_complain_about(estimator: object, check: object) -> None:
     with warnings.catch_warnings():
         # scikit-learn's own checks warn about arrays and joblib set-ups that are none of our business.
+        warnings.simplefilter("ignore")
+        check(estimator)  # type: ignore[operator]
+
+
+# Engines in child processes, one per fit, which takes its time.
+@pytest.mark.slow
+@parametrize_with_checks(
+    [
+        RobustTreeClassifier(max_depth=1, solver=solver, time_limit=10)
+        for solver in ("milp", "binary-milp", "maxsat-lsu", "maxsat-rc2", "treant")
+    ],
+    expected_failed_checks=expected_failures,
+)
+def test_scikit_learn_finds_nothing_to_complain_about_in_any_solver(estimator: object, check: object) -> None:
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         check(estimator)  # type: ignore[operator]
 

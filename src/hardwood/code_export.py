@@ -78,7 +78,7 @@ def to_c(tree: Tree, name: str = "predict") -> str:
 
 
 def to_sql(tree: Tree) -> str:
-    """Return an SQL expression (``CASE ... END``) for the class; features are columns, quoted with ``"``.
+    """Return an SQL ``CASE`` expression for the class; features are columns, quoted with ``"``.
 
     Columns must be of a type with double precision. Without feature names the columns are x0, x1, ...
     """

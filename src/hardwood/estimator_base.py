@@ -78,6 +78,17 @@ class BaseRobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         """How the fitted model reads categories."""
         return None
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy on samples as they are.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,) or None
+        """
+        return float(super().score(X, y, sample_weight))
+
     def _feature_names(self) -> tuple[str, ...] | None:
         names = getattr(self, "feature_names_in_", None)
         return None if names is None else tuple(names)

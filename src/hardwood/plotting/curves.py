@@ -65,7 +65,7 @@ def plot_convergence(results: Any, ax: Axes | None = None, *, log: bool = True) 
     ax.set_xlabel("seconds")
     ax.set_ylabel("robust errors (weight)")
     ax.set_ylim(bottom=0)
-    ax.margins(x=0.04)
+    ax.margins(x=0.12)
     tidy(ax)
     ax.legend(frameon=False)
     return ax
