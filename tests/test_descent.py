@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardwood import Problem
@@ -24,6 +24,7 @@ def test_one_node_is_re_optimised_exactly(tiny: TinyProblem, strengthen: bool) -
         assert encoding.objective(descend(encoding, worst)) == optimal_objective(tiny, 1)
 
 
+@settings(max_examples=40)
 @given(tiny_problems(), st.integers(0, 1000))
 def test_the_objective_never_rises_and_is_that_of_the_tree(tiny: TinyProblem, seed: int) -> None:
     problem = problem_of(tiny, 2)
@@ -42,11 +43,3 @@ def test_shaking_finds_what_no_single_node_can() -> None:
     leaf = encoding.to_choice(IndexTree.leaf(0))
     assert encoding.objective(descend(encoding, leaf)) == 2
     assert encoding.objective(search_nearby(encoding, leaf, 5.0, 0)) == 0
-
-
-def test_a_seed_decides_the_shaking() -> None:
-    rng = np.random.default_rng(0)
-    problem = Problem.from_data(rng.random((60, 3)), rng.integers(0, 2, 60), 0.02, 2)
-    encoding = encode(problem, strengthen=True)
-    start = encoding.to_choice(IndexTree.leaf(0))
-    assert encoding.objective(search_nearby(encoding, start, 0.0, 1)) == encoding.objective(descend(encoding, start))

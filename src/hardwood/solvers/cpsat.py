@@ -20,7 +20,7 @@ from hardwood.solvers.descent import descend
 from hardwood.solvers.encoding import Encoding
 from hardwood.solvers.engine import COMMON_DEFAULTS, EngineSolver
 
-BYTES_PER_LITERAL = 60
+BYTES_PER_LITERAL = 400
 """Measured: memory of the child per literal, the model and CP-SAT's copies included."""
 
 

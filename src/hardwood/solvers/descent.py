@@ -68,9 +68,9 @@ def _best_at(encoding: Encoding, choice: Choice, node: int) -> Choice:
     leaf = int(np.argmax(by_class))
     first = 2 * node + 1 - encoding.n_nodes
     best = float(by_class.sum() - by_class[leaf])
-    # No split: all samples go left.
+    # No split: all samples go left, or both leaves have one class.
     feature[node], value[node] = 0, encoding.n_values - 1
-    label[first : first + 2] = leaf, (leaf + 1) % encoding.n_classes
+    label[first : first + 2] = leaf, (leaf + 1) % encoding.n_classes if encoding.strengthened else leaf
     for k in range(encoding.n_classes):
         for other in range(encoding.n_classes):
             if other != k:

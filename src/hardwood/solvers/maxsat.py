@@ -42,7 +42,7 @@ IntArray = NDArray[np.int64]
 
 PAIRWISE_LIMIT = 64
 """Up to so many features "at most one" is written out; beyond, the paper's relaxation to "at least one" is used."""
-BYTES_PER_LITERAL = 24
+BYTES_PER_LITERAL = 26
 """Measured: memory of the child per literal, Glucose's clause database and watches included."""
 _CHUNK = 100_000
 
@@ -59,8 +59,10 @@ class _MaxSatSolver(EngineSolver):
     supports_float_weights = False
 
     def _bytes_needed(self, encoding: Encoding) -> int:
-        literals = count_literals(encoding)
-        literals += count_totalizer_literals(encoding.n_samples, encoding.n_samples // 2)
+        # The sum stays below what the best leaf loses; known pairs leave a constant outside.
+        by_class = np.bincount(encoding.label, encoding.weight, encoding.n_classes)
+        limit = int((by_class.sum() - by_class.max() - encoding.least) / max(encoding.unit, 1.0)) + 1
+        literals = count_literals(encoding) + count_totalizer_literals(encoding.n_samples, limit)
         return BYTES_PER_LITERAL * literals
 
 
