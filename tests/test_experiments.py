@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import json
 import math
 from collections.abc import Iterable, Iterator
@@ -293,6 +294,9 @@ def test_damage_in_the_middle_is_an_error_with_the_line(tmp_path: Path) -> None:
     path.write_text('{"record": "cell", "key": "a", "ok": false}\n{"record": "ce\n')
     with pytest.raises(InvalidInputError, match="line 2 is not a result"):
         read_log(path)
+    with gzip.open(tmp_path / "packed.jsonl.gz", "wt") as stream:
+        stream.write('{"record": "cell", "key": "a", "ok": false}\n')
+    assert read_log(tmp_path / "packed.jsonl.gz").has_failed("a")
     with pytest.raises(InvalidInputError, match="cannot read results"):
         read_log(tmp_path / "none.jsonl")
 
