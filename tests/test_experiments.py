@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+import gzip
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +34,8 @@ def small_grid(kind: str = "selection", methods: tuple[Method, ...] = (GROOT,), 
     return Grid("small", kind, (("moons", 0.05), ("blobs", 0.1)), methods, **(settings | changes))
 
 
-def in_process(tasks: Iterable[Task]) -> Iterator[Record]:
-    return (run_cell(cell, data) for cell, data in tasks)
+def in_process(tasks: Iterable[Task]) -> Generator[Record, None, None]:
+    yield from (run_cell(cell, data) for cell, data in tasks)
 
 
 def run(grid: Grid, path: Path, execute: Any = in_process, **options: Any) -> Log:
@@ -223,8 +224,9 @@ def test_a_run_gives_every_cell_a_record_and_a_second_run_nothing_to_do(tmp_path
     assert all(record["ok"] for record in log.cells.values())
     before = path.read_bytes()
 
-    def never(tasks: Iterable[Task]) -> Iterator[Record]:
-        raise AssertionError("there was something to run")
+    def never(tasks: Iterable[Task]) -> Generator[Record, None, None]:
+        assert not list(tasks), "there was something to run"
+        yield from ()
 
     again = run(small_grid(), path, never)
     assert again.cells == log.cells
@@ -247,7 +249,7 @@ def test_a_failed_cell_is_recorded_and_stops_nothing_and_can_be_retried(tmp_path
 
     tried: list[str] = []
 
-    def counting(tasks: Iterable[Task]) -> Iterator[Record]:
+    def counting(tasks: Iterable[Task]) -> Generator[Record, None, None]:
         for cell, data in tasks:
             tried.append(key_of(cell))
             yield run_cell(cell, data)
@@ -293,6 +295,9 @@ def test_damage_in_the_middle_is_an_error_with_the_line(tmp_path: Path) -> None:
     path.write_text('{"record": "cell", "key": "a", "ok": false}\n{"record": "ce\n')
     with pytest.raises(InvalidInputError, match="line 2 is not a result"):
         read_log(path)
+    with gzip.open(tmp_path / "packed.jsonl.gz", "wt") as stream:
+        stream.write('{"record": "cell", "key": "a", "ok": false}\n')
+    assert read_log(tmp_path / "packed.jsonl.gz").has_failed("a")
     with pytest.raises(InvalidInputError, match="cannot read results"):
         read_log(tmp_path / "none.jsonl")
 

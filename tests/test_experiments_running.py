@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,7 @@ def lines_of(path: Path) -> list[Record]:
     return [json.loads(line) for line in path.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
 
 
-def wait_for_lines(path: Path, count: int, process: subprocess.Popen[bytes]) -> None:
+def wait_for_lines(path: Path, count: int, process: subprocess.Popen[Any]) -> None:
     while not path.exists() or path.read_bytes().count(b"\n") < count:
         assert process.poll() is None, "the run ended before it could be killed"
         time.sleep(0.005)
@@ -86,6 +86,19 @@ def test_a_killed_run_goes_on_where_it_stopped(grid_file: Path, jobs: int) -> No
     assert "0 failed" in second.stderr
     for name in ("tables/small-aggregate.md", "tables/small-instances.tex", "tables/small-aggregate.csv", "small.html"):
         assert (results.parent / name).is_file()
+
+
+def test_an_interrupted_run_says_so_and_keeps_what_is_done(grid_file: Path) -> None:
+    results = grid_file.parent / "out" / "small.jsonl"
+    command = reproduce(grid_file, "-j", 1)
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+        wait_for_lines(results, 8, process)
+        os.killpg(process.pid, signal.SIGINT)
+        said = process.communicate()[1]
+    assert process.returncode == 130
+    assert "Stopped. The same command goes on where this one stopped" in said
+    assert "Traceback" not in said
+    assert len(read_log(results).cells) >= 7
 
 
 def test_a_second_process_refuses_or_waits(grid_file: Path) -> None:
@@ -154,7 +167,7 @@ def test_a_dask_cluster_loses_nothing_when_a_worker_is_killed(cluster: Any, tmp_
     victims = [worker.pid for worker in cluster.workers.values()]
     seen: list[Record] = []
 
-    def execute(tasks: Any) -> Iterator[Record]:
+    def execute(tasks: Any) -> Generator[Record, None, None]:
         for record in dask(tasks):
             seen.append(record)
             if len(seen) == 10:

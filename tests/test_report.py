@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from hardwood.experiments.cells import load_set
+from hardwood.experiments.document import document_of
 from hardwood.experiments.grid import Grid
 from hardwood.experiments.log import Log, open_log
 from hardwood.experiments.methods import METHODS
@@ -207,6 +208,15 @@ def test_nothing_sticks_out_on_a_small_screen(page: Any, width: int) -> None:
     assert page.execute_script("return document.documentElement.scrollWidth") <= width
     press(page, "#rows tbody tr[tabindex]")
     assert find(page, "#detail")[0].rect["width"] <= width
+
+
+def test_an_experiment_run_again_with_other_settings_is_shown_once(results: tuple[Log, Path]) -> None:
+    log = results[0]
+    changed = {**log.grids[0], "depths": [0, 1]}
+    document = document_of([Log([*log.grids, changed], log.cells)])
+    [aggregate] = [table for table in document["tables"] if table["name"] == "table-aggregate"]
+    assert "depth 0 to 1" in aggregate["notes"][0]
+    assert len(document["fits"]) == len(document_of([log])["fits"])
 
 
 def test_data_cannot_break_out_of_the_page() -> None:

@@ -130,7 +130,8 @@ def curves(grid: Grid, log: Log) -> Chart:
             bound_at = dict(zip(result["epsilons"], result["bound"], strict=True))
             marked = [[radius, bound_at[radius]] for radius in result["chosen"]]
             series.append(Series(dataset, result["epsilons"], result["bound"], marked=marked))
-    return Chart("lines", "No model can do better", "radius ε of the attack", "bound on adversarial accuracy", series)
+    title = "No model can do better (marked: the radii chosen)"
+    return Chart("lines", title, "radius ε of the attack", "bound on adversarial accuracy", series)
 
 
 def over_time(grid: Grid, log: Log) -> Chart:

@@ -29,7 +29,8 @@ def document_of(logs: Sequence[Log]) -> dict[str, Any]:
     experiments = []
     for log in logs:
         grids = [Grid.from_record(record) for record in log.grids]
-        for grid in grids:
+        # An experiment that was run again with other settings is shown as it was run last.
+        for grid in {grid.name: grid for grid in grids}.values():
             experiments.append({"name": grid.name, "time_limit": grid.time_limit, "depths": list(grid.depths)})
             tables += [_table(name, table) for name, table in tables_of(grid, log).items() if len(table.rows) <= 60]
             for name, chart in charts_of(grid, log).items():

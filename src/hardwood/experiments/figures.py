@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("png", "pdf", "svg")
 _DASHES: tuple[Any, ...] = ("solid", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 2, 1, 2)))
-_MARKERS = "osD^vPX*"
+_MARKERS = "osD^vPXp"
 
 
 def draw(chart: Chart | list[Regions], stem: Path) -> list[Path]:

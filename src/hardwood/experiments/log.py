@@ -7,6 +7,7 @@ is opened for writing and ignored when it is only read.
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import time
@@ -19,6 +20,8 @@ from typing import Any
 from hardwood.errors import HardwoodError, InvalidInputError
 
 Record = dict[str, Any]
+
+_GZIP = b"\x1f\x8b"
 
 
 class LogInUseError(HardwoodError, RuntimeError):
@@ -58,12 +61,14 @@ class Log:
 
 
 def read_log(path: str | os.PathLike[str]) -> Log:
-    """Read a results file; a torn last line is ignored, anything else that is not a record is an error."""
+    """Read a results file, also one packed with gzip; a torn last line is ignored, other damage is an error."""
     log = Log()
     try:
         content = Path(path).read_bytes()
     except OSError as error:
         raise InvalidInputError(f"cannot read results {path}: {error.strerror}") from error
+    if content.startswith(_GZIP):
+        content = gzip.decompress(content)
     for number, line in enumerate(content[: _whole_lines(content)].splitlines(), start=1):
         try:
             record = json.loads(line)

@@ -6,8 +6,10 @@ import os
 import platform
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from datetime import UTC, datetime
 from functools import cache
 from importlib import import_module
@@ -25,7 +27,7 @@ from hardwood.experiments.log import LogWriter, Record
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "highspy", "python-sat", "ortools", "gurobipy", "pyscipopt")
 
 Task = tuple[Cell, Dataset]
-Execute = Callable[[Iterable[Task]], Iterator[Record]]
+Execute = Callable[[Iterable[Task]], Generator[Record, None, None]]
 """Takes tasks, runs them somewhere, and yields one record per task in the order in which they end."""
 
 
@@ -74,10 +76,11 @@ def run_grid(
     while pending:
         if watcher is not None:
             watcher.begins(len(pending), slots)
-        for record in execute((cell, cached_load(cell.dataset)) for cell in pending.values()):
-            writer.append(record)
-            if watcher is not None:
-                watcher.ended(record)
+        with closing(execute((cell, cached_load(cell.dataset)) for cell in pending.values())) as records:
+            for record in records:
+                writer.append(record)
+                if watcher is not None:
+                    watcher.ended(record)
         pending = grid.pending(writer.log)
 
 
@@ -134,7 +137,7 @@ def _machine() -> dict[str, Any]:
 def local_processes(jobs: int) -> Execute:
     """Run cells on this machine, `jobs` at a time, through joblib."""
 
-    def execute(tasks: Iterable[Task]) -> Iterator[Record]:
+    def execute(tasks: Iterable[Task]) -> Generator[Record, None, None]:
         from joblib import Parallel, delayed
 
         waiting = iter(tasks)
@@ -149,11 +152,18 @@ def local_processes(jobs: int) -> Execute:
             pool = Parallel(
                 n_jobs=jobs, backend="loky", return_as="generator_unordered", pre_dispatch=jobs, batch_size=1
             )
+            records = pool(dispatched())
             try:
-                for record in pool(dispatched()):
+                for record in records:
                     in_flight.pop(record["key"], None)
                     yield record
                 return
+            except GeneratorExit:
+                with warnings.catch_warnings():
+                    # joblib wonders why the rest is not wanted; the run was stopped.
+                    warnings.simplefilter("ignore", UserWarning)
+                    records.close()
+                raise
             except BrokenProcessPool:
                 # Some cell took its process down, and with it those beside it: run each alone to find out which.
                 suspects, in_flight = list(in_flight.values()), {}
@@ -197,7 +207,7 @@ class DaskCluster:
         """How many cells run at once."""
         return max(1, int(sum(self._client.nthreads().values())))
 
-    def __call__(self, tasks: Iterable[Task]) -> Iterator[Record]:
+    def __call__(self, tasks: Iterable[Task]) -> Generator[Record, None, None]:
         """Run tasks; see `Execute`."""
         waiting = iter(tasks)
         cell_of: dict[str, Cell] = {}
