@@ -6,7 +6,11 @@ another one therefore passes variables or ``np.int64(0)``, never ``0``.
 
 from __future__ import annotations
 
-from numba import njit
+from typing import Any
+
+import numba
+
+njit: Any = numba.njit  # its types do not know all of its options
 
 # Python can call entry points only; for the others no code is made that unpacks Python objects.
 entry = njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
