@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardwood.problem import Problem
-from hardwood.solvers.base import Run, Solver, register
+from hardwood.reachability import to_indices
+from hardwood.solvers.base import Run, Solver, register, solve
 from hardwood.solvers.search_model import SearchModel, best_stump
 
 if TYPE_CHECKING:
@@ -26,8 +27,14 @@ if TYPE_CHECKING:
 POLL = 0.05
 """Seconds between two looks at the clock while the workers run."""
 
+SAMPLE = 1000
+"""Samples of the part that a search of a large problem starts with."""
+
+MANY_STEPS = 2000
+"""From so many errors on, the last per cent of the bound are proven in stages of their own."""
+
 KERNEL_OPTIONS = {
-    "rounds": 12,
+    "rounds": 24,
     "range_rounds": 4,
     "deep_rounds": 60,
     "deep_range_rounds": 20,
@@ -52,7 +59,7 @@ class SearchSolver(Solver):
     defaults: ClassVar[Mapping[str, Any]] = {
         **KERNEL_OPTIONS,
         "restarts": None,
-        "stages": (0.5, 0.85),
+        "stages": None,
     }
 
     def _run(self, problem: Problem, run: Run) -> None:
@@ -65,7 +72,21 @@ class SearchSolver(Solver):
         if problem.max_depth == 1:
             run.report(bound=min(cost / model.scale, run.best_objective))
             return
+        if model.n > 2 * SAMPLE:
+            _start_from_sample(problem, run)
         RootSearch(model, run).prove()
+
+
+def _start_from_sample(problem: Problem, run: Run) -> None:
+    """Report the best tree for a random part of the samples: close to the optimum for all, at a small price."""
+    chosen = np.sort(np.random.default_rng(run.random_state).choice(problem.n_samples, SAMPLE, replace=False))
+    if not problem.weight[chosen].any():
+        return
+    fields = ("values", "lower", "upper", "label", "weight")
+    part = problem.replace(**{name: getattr(problem, name)[chosen] for name in fields}, min_samples_leaf=0)
+    limit = None if np.isinf(run.remaining()) else run.remaining() / 10
+    answer = solve(part, "search", time_limit=limit, max_gap=0.02, random_state=run.random_state)
+    run.report(to_indices(answer.tree, problem))
 
 
 class RootSearch:
@@ -117,7 +138,7 @@ class RootSearch:
             work = self.model.work(self.data, self.depth)
             search.open_root(self.data, work, self.model.events, self.model.weight, member, self.depth)
             self.works.append(work)
-        for share in (*self.run.options["stages"], 1.0):
+        for share in (*self._stages(), 1.0):
             goal = self.best - self.model.step + 1
             self.target = goal if share == 1 else int(share * goal)
             if self.target <= self.run.bound * self.model.scale and share < 1:
@@ -134,6 +155,13 @@ class RootSearch:
             counters = sum(w.scalar[slots, search_state.NODES :].sum(axis=0) for w in self.works)
             names = ("nodes", "evaluations", "rounds", "scans", "child_solves", "branches", "skipped")
             self.run.stats[f"depth {k}"] = dict(zip(names, map(int, counters), strict=True))
+
+    def _stages(self) -> tuple[float, ...]:
+        """Return the shares of the incumbent to prove first; the last per cent only where they take long."""
+        stages: tuple[float, ...] | None = self.run.options["stages"]
+        if stages is not None:
+            return stages
+        return (0.5, 0.85, 0.96, 0.99) if self.best >= MANY_STEPS * self.model.step else (0.5, 0.85)
 
     def _stage(self) -> bool:
         """Search everything below the target; whether it was finished."""
