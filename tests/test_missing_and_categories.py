@@ -302,8 +302,8 @@ class TestCommandLine:
         )
         attack = tmp_path / "attack.toml"
         attack.write_text('[features]\namount = 2\n[features.shop]\ntravel = ["games"]\n')
-        common = ("--depth", 1, "--categorical", "shop", "--missing", "reachable", "--solver", "greedy", "--attack", attack)
-        shown = self.run("fit", data, "-t", "label", *common, "-o", model)
+        kinds = ("--categorical", "shop", "--missing", "reachable", "--attack", attack)
+        shown = self.run("fit", data, "-t", "label", "--depth", 1, "--solver", "greedy", *kinds, "-o", model)
         assert "shop = food" in shown
         report = json.loads(self.run("evaluate", model, data, "-t", "label", "--json"))
         assert report["accuracy"] == 1

@@ -235,7 +235,7 @@ def evaluate(
         else fit_attack(attack_for(attack, attacked_class, tree.classes), tree.rows(X), tuple(features), tree.encoding)
     )
     fooled = AttackedData.prepare(tree, X, y, attack_used).fooled()
-    wrong = AttackedData.prepare(tree, X, y, 0.0).fooled()
+    wrong = tree.predict(X) != y
     classes = [
         {
             "class": label,
