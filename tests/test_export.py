@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import sqlite3
 import subprocess
 from collections.abc import Callable
@@ -8,18 +9,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_iris
-from sklearn.tree import DecisionTreeClassifier, export_text
+from sklearn.model_selection import cross_val_score
+from sklearn.tree import DecisionTreeClassifier, export_graphviz, export_text, plot_tree
 
 from hardwood import AttackModel, GreedyRobustTreeClassifier, InvalidInputError, Tree, load_model
 from hardwood.export import from_lightgbm, from_sklearn, from_xgboost, to_sklearn
 from hardwood.model_file import model_schema
 from strategies import trees
+
+mpl.use("Agg")
 
 
 def points_for(tree: Tree, n: int = 10_000, seed: int = 0) -> np.ndarray[Any, Any]:
@@ -57,6 +63,17 @@ class TestToSklearn:
             reach = clf.attack_.reach(X.shape[1])[0]
             moved = X + way * reach
             assert model.predict(moved).tolist() == clf.predict(moved).tolist()
+
+    def test_scikit_learns_own_tools_read_it(self) -> None:
+        clf, X, y = iris_tree(3)
+        model = clf.to_sklearn()
+        assert export_graphviz(model).count("->") == clf.tree_.n_nodes - 1
+        assert len([text for text in plot_tree(model) if "gini" in text.get_text()]) == clf.tree_.n_nodes
+        plt.close("all")
+        assert model.score(X, y) == clf.score(X, y)
+        assert cross_val_score(model, X, y, cv=3).shape == (3,)
+        again = pickle.loads(pickle.dumps(model))
+        assert again.predict_proba(X).tolist() == model.predict_proba(X).tolist()
 
     @settings(max_examples=60)
     @given(st.integers(1, 3).flatmap(lambda p: trees(p, 3)))

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import json
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 from hardwood import (
     AttackModel,
@@ -24,10 +27,12 @@ from hardwood import (
     solve,
 )
 from hardwood.categories import CategoryEncoding
+from hardwood.cli.app import app, register_commands
 from hardwood.reachability import robust_errors
 from hardwood.solvers import registered_solvers
 from oracle import is_fooled
 
+register_commands()
 COLOURS = ["blue", "green", "red"]
 
 
@@ -282,3 +287,38 @@ class TestCategories:
         clf = GreedyRobustTreeClassifier().fit(table[["colour"]], [0, 1])
         with pytest.raises(InvalidInputError, match="learned on 1"):
             clf.tree_.predict(table)
+
+
+class TestCommandLine:
+    def run(self, *arguments: object) -> str:
+        result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+        assert result.exit_code == 0, result.exception
+        return result.output
+
+    def test_files_with_text_and_gaps_can_be_learned_from(self, tmp_path: Path) -> None:
+        data, model = tmp_path / "shops.csv", tmp_path / "model.json"
+        data.write_text(
+            "shop,amount,label\nfood,10,ok\ntravel,900,check\nfood,NA,ok\ngames,11,check\nfood,12,ok\n?,15,ok\n"
+        )
+        attack = tmp_path / "attack.toml"
+        attack.write_text('[features]\namount = 2\n[features.shop]\ntravel = ["games"]\n')
+        kinds = ("--categorical", "shop", "--missing", "reachable", "--attack", attack)
+        shown = self.run("fit", data, "-t", "label", "--depth", 1, "--solver", "greedy", *kinds, "-o", model)
+        assert "shop = food" in shown
+        report = json.loads(self.run("evaluate", model, data, "-t", "label", "--json"))
+        assert report["accuracy"] == 1
+        assert report["adversarial_accuracy"] == pytest.approx(5 / 6)
+        assert report["most_fragile"] == []
+        assert self.run("predict", model, data).splitlines()[-1] == "?,15,ok,ok"
+        assert "shop = food" in self.run("explain", model, data, "--row", 1)
+        assert "\"shop\" = 'food'" in self.run("export", model, "--to", "sql")
+
+    def test_text_and_gaps_are_refused_without_being_declared(self, tmp_path: Path) -> None:
+        data = tmp_path / "shops.csv"
+        data.write_text("shop,amount,label\nfood,10,ok\ntravel,,check\n")
+        refused = CliRunner().invoke(app, ["fit", str(data), "-t", "label", "--solver", "greedy"])
+        assert "declare it as categorical" in str(refused.exception)
+        refused = CliRunner().invoke(
+            app, ["fit", str(data), "-t", "label", "--solver", "greedy", "--categorical", "shop"]
+        )
+        assert "has no value" in str(refused.exception)

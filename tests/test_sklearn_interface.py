@@ -73,7 +73,7 @@ def test_scikit_learn_finds_nothing_to_complain_about(estimator: object, check: 
 @pytest.mark.slow
 @parametrize_with_checks(
     [
-        RobustTreeClassifier(max_depth=1, solver=solver, time_limit=10)
+        RobustTreeClassifier(max_depth=2, solver=solver, time_limit=10)
         for solver in ("milp", "binary-milp", "maxsat-lsu", "maxsat-rc2", "treant")
     ],
     expected_failed_checks=expected_failures,

@@ -52,7 +52,7 @@ class CategoryEncoding:
     categories: tuple[tuple[Any, ...] | None, ...]
 
     @classmethod
-    def fit(cls, X: Any, categorical_features: Any) -> CategoryEncoding | None:
+    def fit(cls, X: Any, categorical_features: Any, names: tuple[str, ...] | None = None) -> CategoryEncoding | None:
         """Find the categories of a table; None if it has no categorical column.
 
         Parameters
@@ -60,11 +60,13 @@ class CategoryEncoding:
         X : array-like or frame of shape (n_samples, n_features)
         categorical_features : "from_dtype", sequence of names or indices, or None
             ``"from_dtype"`` takes the columns of a frame whose type is categorical.
+        names : tuple of str or None
+            Names of the columns, where X does not carry them itself.
         """
-        chosen = _chosen_columns(X, categorical_features)
+        names = column_names(X) if names is None else names
+        chosen = _chosen_columns(X, categorical_features, names)
         if not chosen:
             return None
-        names = column_names(X)
         width = _width(X)
         return cls(
             names,
@@ -267,10 +269,9 @@ def _reachable(categories: tuple[Any, ...], moves: Any) -> BoolArray:
     return can_be
 
 
-def _chosen_columns(X: Any, categorical_features: Any) -> set[int]:
+def _chosen_columns(X: Any, categorical_features: Any, names: tuple[str, ...] | None) -> set[int]:
     if categorical_features is None:
         return set()
-    names = column_names(X)
     if isinstance(categorical_features, str):
         if categorical_features != "from_dtype":
             raise InvalidInputError(

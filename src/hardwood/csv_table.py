@@ -37,22 +37,37 @@ class CsvTable:
             raise InvalidInputError(f"{self.path} has no column {name!r}; its columns are {', '.join(self.names)}")
         return self.names.index(name)
 
-    def numbers(self, names: Iterable[str]) -> NDArray[np.float64]:
-        """Return columns as a float matrix; a cell that is empty, text or not finite is refused."""
+    def numbers(self, names: Iterable[str], *, allow_missing: bool = False) -> NDArray[np.float64]:
+        """Return columns as a float matrix; a cell that is text, not finite or, unless allowed, empty is refused."""
         positions = [self.position(name) for name in names]
         matrix = np.empty((len(self.rows), len(positions)))
         for k, j in enumerate(positions):
             column = [row[j] for row in self.rows]
+            if allow_missing:
+                column = ["nan" if _is_missing(cell) else cell for cell in column]
             try:
                 matrix[:, k] = column
             except ValueError:
                 self._refuse_text(column, j)
-            if not np.all(np.isfinite(matrix[:, k])):
-                i = int(np.flatnonzero(~np.isfinite(matrix[:, k]))[0])
+            bad = np.isinf(matrix[:, k]) if allow_missing else ~np.isfinite(matrix[:, k])
+            if bad.any():
+                i = int(np.flatnonzero(bad)[0])
                 raise InvalidInputError(
                     f"{self.path}, line {self.lines[i]}: column {self.names[j]!r} holds {column[i]!r}; "
                     "every value must be a finite number"
                 )
+        return matrix
+
+    def mixed(self, names: Iterable[str], categorical: set[str], *, allow_missing: bool = False) -> NDArray[Any]:
+        """Return columns as a matrix of objects: text (None where it is missing) in categorical ones, else numbers."""
+        chosen = list(names)
+        matrix = np.empty((len(self.rows), len(chosen)), dtype=object)
+        for k, name in enumerate(chosen):
+            if name in categorical:
+                j = self.position(name)
+                matrix[:, k] = [None if _is_missing(row[j]) else row[j] for row in self.rows]
+            else:
+                matrix[:, k] = self.numbers([name], allow_missing=allow_missing)[:, 0]
         return matrix
 
     def _refuse_text(self, column: Sequence[str], j: int) -> None:
@@ -61,12 +76,14 @@ class CsvTable:
                 float(cell)
             except ValueError:
                 where = f"{self.path}, line {self.lines[i]}: column {self.names[j]!r}"
-                if cell.strip().lower() in _MISSING:
+                if _is_missing(cell):
                     raise InvalidInputError(
-                        f"{where} has no value ({cell!r}); fill in missing values, or drop the row or the column"
+                        f"{where} has no value ({cell!r}); fill in missing values, drop the row or the column, "
+                        "or learn with missing values allowed"
                     ) from None
                 raise InvalidInputError(
-                    f"{where} holds the text {cell!r}, which is not a number; encode it as a number, or drop the column"
+                    f"{where} holds the text {cell!r}, which is not a number; encode it as a number, drop the column, "
+                    "or declare it as categorical"
                 ) from None
 
     def labels(self, name: str) -> NDArray[Any]:
@@ -74,12 +91,16 @@ class CsvTable:
         j = self.position(name)
         cells = [row[j] for row in self.rows]
         for i, cell in enumerate(cells):
-            if cell.strip().lower() in _MISSING:
+            if _is_missing(cell):
                 raise InvalidInputError(f"{self.path}, line {self.lines[i]}: the target column {name!r} is empty")
         try:
             return np.array([int(cell) for cell in cells], dtype=np.int64)
         except (ValueError, OverflowError):
             return np.array(cells)
+
+
+def _is_missing(cell: str) -> bool:
+    return cell.strip().lower() in _MISSING
 
 
 def read_csv(path: str | os.PathLike[str]) -> CsvTable:

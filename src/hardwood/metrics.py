@@ -27,5 +27,7 @@ def adversarial_accuracy(tree: Tree, X: Any, y: Any, attack: Any, sample_weight:
 
 
 def accuracy(tree: Tree, X: Any, y: Any, sample_weight: Any = None) -> float:
-    """Share of the samples that the tree classifies correctly as they are."""
-    return adversarial_accuracy(tree, X, y, 0.0, sample_weight)
+    """Share of the samples that the tree classifies correctly as they are; missing values go where it sends them."""
+    label = AttackedData.prepare(tree, X, y, 0.0).label
+    right = tree.label[tree.apply(X)] == label
+    return float(np.average(right, weights=None if sample_weight is None else np.asarray(sample_weight)))

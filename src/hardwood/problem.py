@@ -159,7 +159,7 @@ class Problem:
         encoding = (
             categorical_features
             if isinstance(categorical_features, CategoryEncoding)
-            else CategoryEncoding.fit(X, categorical_features)
+            else CategoryEncoding.fit(X, categorical_features, feature_names)
         )
         if encoding is None:
             matrix, names = as_matrix(X)

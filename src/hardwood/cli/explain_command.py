@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from hardwood.cli.app import app
-from hardwood.cli.inputs import DataArgument, JsonOption, labels_like, model_features, read_csv
+from hardwood.cli.inputs import DataArgument, JsonOption, features_of_model, labels_like, read_csv
 from hardwood.cli.output import print_json
 from hardwood.errors import InvalidInputError
 from hardwood.explanation import explain as explain_sample
@@ -35,8 +35,7 @@ def explain(
     table = read_csv(data)
     if not 1 <= row <= len(table):
         raise InvalidInputError(f"--row {row}; {data} has the rows 1 to {len(table)}")
-    features = model_features(table, tree.feature_names, tree.n_features, set() if target is None else {target})
-    X = table.numbers(features)[[row - 1]]
+    X = features_of_model(table, tree, set() if target is None else {target})[1][[row - 1]]
     label = None if target is None else labels_like(table, target, tree.classes)[row - 1]
     explanation = explain_sample(tree, X, loaded.attack, label=label)
     if json:

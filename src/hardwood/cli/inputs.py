@@ -13,6 +13,7 @@ from hardwood.attack_model import AttackModel
 from hardwood.attack_text import read_attack, with_labels_of
 from hardwood.csv_table import CsvTable, read_csv
 from hardwood.errors import InvalidInputError
+from hardwood.tree import Tree
 
 DataArgument = Annotated[Path, typer.Argument(help="CSV file with a header row.", show_default=False)]
 TargetOption = Annotated[str, typer.Option("--target", "-t", help="Column with the classes.", show_default=False)]
@@ -63,6 +64,23 @@ def labels_like(table: CsvTable, target: str, classes: NDArray[Any]) -> NDArray[
     return np.array([by_text.get(str(label), label) for label in labels.tolist()])
 
 
+def features_of_model(table: CsvTable, tree: Tree, drop: set[str]) -> tuple[list[str], NDArray[Any]]:
+    """Return the columns that a tree wants and their content: numbers, or objects where some hold categories."""
+    encoding, allow_missing = tree.encoding, tree.missing_left is not None
+    if encoding is None:
+        names = model_features(table, tree.feature_names, tree.n_features, drop)
+        return names, table.numbers(names, allow_missing=allow_missing)
+    names = model_features(table, encoding.names, encoding.n_columns, drop)
+    categorical = {name for name, categories in zip(names, encoding.categories, strict=True) if categories is not None}
+    matrix = table.mixed(names, categorical, allow_missing=allow_missing)
+    for j, categories in enumerate(encoding.categories):
+        # Files hold text; categories may be numbers.
+        by_text = {str(category): category for category in categories or ()}
+        if categories is not None:
+            matrix[:, j] = [by_text.get(cell, cell) for cell in matrix[:, j]]
+    return names, matrix
+
+
 def model_features(table: CsvTable, names: tuple[str, ...] | None, n_features: int, drop: set[str]) -> list[str]:
     """Return the columns that a model wants: by name, or by position where it has no names."""
     if names is not None:
@@ -88,7 +106,7 @@ __all__ = [
     "TargetOption",
     "attack_for",
     "feature_columns",
+    "features_of_model",
     "labels_like",
-    "model_features",
     "read_csv",
 ]

@@ -13,6 +13,7 @@ import numpy as np
 import typer
 
 from hardwood.attacks import AttackedData, attack_samples, robust_radius
+from hardwood.categories import CategoryEncoding
 from hardwood.cli.app import app
 from hardwood.cli.inputs import (
     AttackedClassOption,
@@ -23,8 +24,8 @@ from hardwood.cli.inputs import (
     TargetOption,
     attack_for,
     feature_columns,
+    features_of_model,
     labels_like,
-    model_features,
     read_csv,
 )
 from hardwood.cli.output import percent, print_json, print_table
@@ -32,10 +33,11 @@ from hardwood.errors import InvalidInputError
 from hardwood.files import write_whole
 from hardwood.metrics import accuracy, adversarial_accuracy
 from hardwood.model_file import Model, training_record
-from hardwood.problem import Problem
+from hardwood.problem import Problem, fit_attack
 from hardwood.progress import progress_display
 from hardwood.result import Result, Status
 from hardwood.solvers import get_solver, solve
+from hardwood.tables import has_missing
 
 ModelArgument = Annotated[Path, typer.Argument(help="Model file written by 'hardwood fit'.", show_default=False)]
 
@@ -45,6 +47,13 @@ class Start(StrEnum):
 
     none = "none"
     greedy = "greedy"
+
+
+class Missing(StrEnum):
+    """What to do with missing values on the command line."""
+
+    error = "error"
+    reachable = "reachable"
 
 
 class ClassWeight(StrEnum):
@@ -72,6 +81,12 @@ def fit(
     class_weight: Annotated[ClassWeight, typer.Option(help="Weigh classes equally.")] = ClassWeight.none,
     leaf_penalty: Annotated[float, typer.Option(help="Cost of a leaf, in units of sample weight.")] = 0.0,
     min_samples_leaf: Annotated[int, typer.Option(help="Samples that must reach each leaf for certain.")] = 0,
+    categorical: Annotated[
+        list[str] | None, typer.Option("--categorical", help="Column that holds categories; may be repeated.")
+    ] = None,
+    missing: Annotated[
+        Missing, typer.Option(help="Refuse missing values, or let them reach both sides of every split.")
+    ] = Missing.error,
     jobs: Annotated[int, typer.Option(help="Threads to use, where the solver can.")] = 1,
     seed: Annotated[int, typer.Option(help="Seed of whatever is random.")] = 0,
     json: JsonOption = False,
@@ -85,8 +100,20 @@ def fit(
     table = read_csv(data)
     features = feature_columns(table, target=target, drop=drop, others=() if weight is None else (weight,))
     y = table.labels(target)
-    X = table.numbers(features)
-    model_of_attack = attack_for(attack, attacked_class, np.unique(y)).fit(X, features)
+    allow_missing = missing is Missing.reachable
+    encoding = None
+    X: Any = None
+    if categorical:
+        X = table.mixed(features, set(categorical), allow_missing=allow_missing)
+        encoding = CategoryEncoding.fit(X, categorical, tuple(features))
+    else:
+        X = table.numbers(features, allow_missing=allow_missing)
+    model_of_attack = fit_attack(
+        attack_for(attack, attacked_class, np.unique(y)),
+        X if encoding is None else encoding.encode(X),
+        tuple(features),
+        encoding,
+    )
     problem = Problem.from_data(
         X,
         y,
@@ -97,6 +124,8 @@ def fit(
         leaf_penalty=leaf_penalty,
         min_samples_leaf=min_samples_leaf,
         feature_names=tuple(features),
+        missing=missing.value,
+        categorical_features=encoding,
     )
     if engine is not None and "engine" not in get_solver(solver).defaults:
         raise InvalidInputError(f"solver {solver!r} has no choice of engine")
@@ -165,7 +194,7 @@ def predict(
     loaded = Model.load(model)
     table = read_csv(data)
     tree = loaded.tree
-    predicted = tree.predict(table.numbers(model_features(table, tree.feature_names, tree.n_features, set()))).tolist()
+    predicted = tree.predict(features_of_model(table, tree, set())[1]).tolist()
     if json:
         print_json({"predictions": predicted})
         return
@@ -196,14 +225,17 @@ def evaluate(
     loaded = Model.load(model)
     tree = loaded.tree
     table = read_csv(data)
-    features = model_features(table, tree.feature_names, tree.n_features, {target})
+    features, X = features_of_model(table, tree, {target})
     y = labels_like(table, target, tree.classes)
-    X = table.numbers(features)
     if attack is None and attacked_class:
         raise InvalidInputError("--attacked-class needs --attack")
-    attack_used = loaded.attack if attack is None else attack_for(attack, attacked_class, tree.classes).fit(X, features)
+    attack_used = (
+        loaded.attack
+        if attack is None
+        else fit_attack(attack_for(attack, attacked_class, tree.classes), tree.rows(X), tuple(features), tree.encoding)
+    )
     fooled = AttackedData.prepare(tree, X, y, attack_used).fooled()
-    wrong = AttackedData.prepare(tree, X, y, 0.0).fooled()
+    wrong = tree.predict(X) != y
     classes = [
         {
             "class": label,
@@ -213,7 +245,8 @@ def evaluate(
         }
         for label in np.unique(y).tolist()
     ]
-    weakest = _most_fragile(loaded, X, y, attack_used, features, wrong, table.lines, fragile)
+    has_distances = tree.encoding is None and not has_missing(X)
+    weakest = _most_fragile(loaded, X, y, attack_used, features, wrong, table.lines, fragile) if has_distances else []
     report = {
         "samples": len(y),
         "attack": attack_used.describe(features),
