@@ -10,6 +10,7 @@ An engine is a function ``engine(job, send)`` that calls ``send`` with one of th
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import pickle
@@ -146,18 +147,20 @@ def run_child(
         assert process.stdin is not None
         assert process.stdout is not None
         messages: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        reader = threading.Thread(target=_read, args=(process.stdout, messages), daemon=True)
+        # Writing is left to the thread as well: a child that never reads must not hold up the clock.
+        talk = threading.Thread(
+            target=_talk, args=(process.stdin, [sys.path, target, job], process.stdout, messages), daemon=True
+        )
         try:
-            _write(process.stdin, [sys.path, target, job])
-            reader.start()
+            talk.start()
             ended = _relay(messages, receive, should_stop, remaining)
         finally:
             process.kill()
             process.wait()
-            if reader.is_alive():
-                reader.join()
+            talk.join()
             process.stdout.close()
-            process.stdin.close()
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.close()
         if ended:
             return
         # Whatever was on its way when the child was ended still counts.
@@ -169,6 +172,11 @@ def run_child(
                 raise _as_error(message)
         if not should_stop():
             raise EngineFailedError(f"its process died: {_last_line(complaints) or _how(process.returncode)}")
+
+
+def _talk(to_child: IO[bytes], items: list[Any], from_child: IO[bytes], messages: queue.SimpleQueue[Any]) -> None:
+    _write(to_child, items)
+    _read(from_child, messages)
 
 
 def _write(stream: IO[bytes], items: list[Any]) -> None:
@@ -186,6 +194,9 @@ def _read(stream: IO[bytes], messages: queue.SimpleQueue[Any]) -> None:
         while True:
             messages.put(pickle.load(stream))
     except (EOFError, pickle.UnpicklingError):
+        # The end of the stream, perhaps in the middle of a message: the child is gone.
+        return
+    finally:
         messages.put(None)
 
 
