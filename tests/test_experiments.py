@@ -357,6 +357,21 @@ def test_the_papers_numbers_stand_beside_ours_in_every_format() -> None:
     assert r"\toprule" in latex
 
 
+def test_tables_line_up_in_a_terminal() -> None:
+    text = tables.Table("Title", ["name", "n"], [["a", "1"], ["long", "10"]], notes=["Note."]).to_text()
+    assert text == "Title\nname   n\n────  ──\na      1\nlong  10\nNote.\n"
+
+
+def test_the_means_stand_beside_the_published_ones() -> None:
+    chart = charts.charts_of(*three_methods())["small-means"]
+    assert isinstance(chart, charts.Chart)
+    assert chart.names[0] == "GROOT"
+    here, published = chart.series
+    assert here.x[here.labels.index("GROOT")] == pytest.approx(0.7)
+    assert here.high[here.labels.index("GROOT")] == pytest.approx(0.8)
+    assert dict(zip(published.labels, published.x, strict=True)) == {"GROOT": 0.726, "TREANT": 0.692}
+
+
 def test_the_published_table_is_the_papers() -> None:
     assert [f"{row.accuracy:.3f}" for row in PUBLISHED.values()] == [
         "0.692", "0.714", "0.720", "0.724", "0.726", "0.726", "0.729", "0.735"
@@ -408,7 +423,8 @@ def test_figures_are_written_in_three_formats_and_equal_results_give_equal_files
     log = run(grid, tmp_path / "results.jsonl")
     curve = charts.Chart("lines", "t", "x", "y", [charts.Series("a", [0.1, 1], [1, 2], [0.5, 1], [2, 3])], x_log=True)
     points = charts.Chart("points", "t", "x", "y", [charts.Series("a", [1, 2], [0.9, 1], labels=["p", "q"])])
-    drawn = {"regions": charts.charts_of(grid, log)["xor-regions"], "curve": curve, "points": points}
+    dots = charts.means(*three_methods())
+    drawn = {"dots": dots, "regions": charts.charts_of(grid, log)["xor-regions"], "curve": curve, "points": points}
     for name, chart in drawn.items():
         first = {path.suffix: path.read_bytes() for path in figures.draw(chart, tmp_path / name)}
         assert set(first) == {".png", ".pdf", ".svg"}

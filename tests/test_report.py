@@ -114,7 +114,7 @@ def test_tables_charts_and_failures_are_there(page: Any) -> None:
     assert "Adversarial accuracy on the test part" in headings
     assert "0.726 ± 0.015" in page.page_source
     charts = [card.get_attribute("data-chart") for card in find(page, ".card")]
-    assert charts == ["xor-regions", "runtime-over-time", "runtime-regions", "epsilons-curves"]
+    assert charts == ["table-means", "xor-regions", "runtime-over-time", "runtime-regions", "epsilons-curves"]
     assert all(find(page, f'[data-chart="{name}"] svg[role="img"]') for name in charts)
     assert "<b>no</b> memory" in texts(page, "#failures td")[-1]
 

@@ -8,8 +8,10 @@ from typing import Annotated
 import typer
 
 from hardwood.cli.app import app
-from hardwood.cli.output import print_table
 from hardwood.errors import InvalidInputError, MissingEngineError
+
+MOST_ROWS, MOST_COLUMNS = 30, 130
+"""Larger tables are not printed; they are in the files."""
 
 
 @app.command()
@@ -85,11 +87,10 @@ def reproduce(
     finally:
         if cluster is not None:
             cluster.close()
-    for table in write_tables(grid, log, output / "tables").values():
-        if len(table.rows) <= 30:
-            print_table(table.title, table.columns, table.rows, left=table.left)
-            for note in table.notes:
-                typer.echo(note)
+    for name, table in write_tables(grid, log, output / "tables").items():
+        text = table.to_text()
+        fits = len(table.rows) <= MOST_ROWS and max(map(len, text.splitlines()[1:3])) <= MOST_COLUMNS
+        typer.echo(text if fits else f"{table.title}: see {output / 'tables' / name}.md\n")
     try:
         figures = write_figures(grid, log, output / "figures")
     except MissingEngineError as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -10,7 +12,8 @@ import numpy as np
 from hardwood.experiments.cells import CurveCell, key_of
 from hardwood.experiments.grid import Grid
 from hardwood.experiments.log import Log, Record
-from hardwood.experiments.scores import Instance, error_at, fit_records, mean_and_error, ratios
+from hardwood.experiments.published import PUBLISHED
+from hardwood.experiments.scores import Instance, error_at, fit_records, mean_and_error, ratios, standings
 from hardwood.tree import Tree
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c6d31")
@@ -48,17 +51,20 @@ class Series:
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart of lines or of points over depths.
+    """A chart of lines, of points over depths, or of dots with error bars beside names.
 
     Attributes
     ----------
-    kind : {"lines", "points"}
+    kind : {"lines", "points", "dots"}
     title, x_label, y_label : str
     series : list of Series
+        Of dots, `Series.y` counts names from the top and the band is the error bar.
     x_log : bool
         Whether the x axis is logarithmic.
     steps : bool
         Whether lines keep their value until the next point.
+    names : list of str
+        The rows of a chart of dots.
     """
 
     kind: str
@@ -68,6 +74,7 @@ class Chart:
     series: list[Series]
     x_log: bool = False
     steps: bool = False
+    names: list[str] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -103,7 +110,9 @@ class Regions:
 def charts_of(grid: Grid, log: Log) -> dict[str, Chart | list[Regions]]:
     """Return the charts of an experiment by the names of their files; those without data are left out."""
     charts: dict[str, Chart | list[Regions]] = {}
-    if grid.kind == "curve":
+    if grid.kind == "selection":
+        charts[f"{grid.name}-means"] = means(grid, log)
+    elif grid.kind == "curve":
         charts[f"{grid.name}-curves"] = curves(grid, log)
     elif grid.kind == "fit":
         if grid.bounds:
@@ -118,6 +127,38 @@ def charts_of(grid: Grid, log: Log) -> dict[str, Chart | list[Regions]]:
 def shows_time(grid: Grid) -> bool:
     """Whether the mean error over time makes sense: one depth, and several instances to take the mean of."""
     return len(grid.depths) == 1 and len(grid.instances) > 1
+
+
+def means(grid: Grid, log: Log) -> Chart:
+    """Mean adversarial accuracy on the test part with standard errors, ours beside the paper's."""
+    ours = {
+        name: mean_and_error(list(standing.scores.values()))
+        for name, standing in standings(grid, log).items()
+        if standing.scores
+    }
+    names = sorted(ours, key=lambda name: -ours[name][0])
+    theirs = {name: PUBLISHED[name][:2] for name in names if name in PUBLISHED}
+    series = [_dots(title, values, names) for title, values in (("here", ours), ("published", theirs)) if values]
+    return Chart(
+        "dots",
+        "Adversarial accuracy on the test part",
+        "mean ± standard error",
+        "",
+        series if ours else [],
+        names=names,
+    )
+
+
+def _dots(title: str, values: Mapping[str, tuple[float, float]], names: list[str]) -> Series:
+    shown = [(names.index(name), mean, 0.0 if math.isnan(error) else error) for name, (mean, error) in values.items()]
+    return Series(
+        title,
+        [mean for _, mean, _ in shown],
+        [float(row) for row, _, _ in shown],
+        low=[mean - error for _, mean, error in shown],
+        high=[mean + error for _, mean, error in shown],
+        labels=[names[row] for row, _, _ in shown],
+    )
 
 
 def curves(grid: Grid, log: Log) -> Chart:

@@ -30,7 +30,7 @@ def draw(chart: Chart | list[Regions], stem: Path) -> list[Path]:
             draw_regions(regions, ax)
     else:
         figure = Figure(figsize=(7.4, 4.3), layout="constrained")
-        {"lines": draw_lines, "points": draw_points}[chart.kind](chart, figure.subplots())
+        {"lines": draw_lines, "points": draw_points, "dots": draw_dots}[chart.kind](chart, figure.subplots())
     paths = [stem.with_name(f"{stem.name}.{format_}") for format_ in FORMATS]
     for path in paths:
         # No date inside, so that equal results give equal files.
@@ -83,6 +83,20 @@ def draw_points(chart: Chart, ax: Axes) -> Axes:
     ax.axhline(1, color="0.45", linewidth=0.9, linestyle=(0, (4, 3)), zorder=2)
     ax.set_xticks(sorted({value for series in chart.series for value in series.x}))
     ax.xaxis.set_major_formatter("{x:.0f}")
+    return _finish(chart, ax)
+
+
+def draw_dots(chart: Chart, ax: Axes) -> Axes:
+    """Draw dots with error bars beside names, those of several series a little apart."""
+    for k, series in enumerate(chart.series):
+        height = np.array(series.y) + 0.24 * (k - (len(chart.series) - 1) / 2)
+        spread = [np.array(series.x) - series.low, np.array(series.high) - series.x]
+        ax.errorbar(
+            series.x, height, xerr=spread, color=COLOURS[k], linestyle="none", marker=_MARKERS[k], markersize=6,
+            linewidth=1.6, label=series.name, zorder=3,
+        )  # fmt: skip
+    ax.set_yticks(range(len(chart.names)), chart.names)
+    ax.set_ylim(len(chart.names) - 0.4, -0.6)
     return _finish(chart, ax)
 
 

@@ -60,6 +60,18 @@ class Table:
         lines = ["| " + " | ".join(cells) + " |" for cells in [self.columns, rule, *body]]
         return "\n".join([f"### {self.title}", "", *lines, "", *(f"{note}  " for note in self.notes)]).rstrip() + "\n"
 
+    def to_text(self) -> str:
+        """Return columns of even width, for a terminal."""
+        width = [max(map(len, cells)) for cells in zip(self.columns, *self.rows, strict=True)]
+        lines = [
+            "  ".join(
+                cell.ljust(w) if k < self.left else cell.rjust(w)
+                for k, (cell, w) in enumerate(zip(row, width, strict=True))
+            )
+            for row in [self.columns, ["─" * w for w in width], *self.rows]
+        ]
+        return "\n".join([self.title, *(line.rstrip() for line in lines), *self.notes]) + "\n"
+
     def to_csv(self) -> str:
         """Return columns and rows, nothing else."""
         text = io.StringIO()

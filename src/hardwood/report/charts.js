@@ -29,7 +29,7 @@ function drawWhenSized(place, draw) {
 function legendOf(chart, hidden, redraw) {
   const entries = chart.series.map((series, k) => {
     const sample = shape("svg", { width: 26, height: 12, "aria-hidden": "true" });
-    if (chart.kind === "points") sample.append(marker(k, 13, 6));
+    if (chart.kind !== "lines") sample.append(marker(k, 13, 6));
     else sample.append(shape("line", { x1: 1, x2: 25, y1: 6, y2: 6, ...lineStyle(k) }));
     const button = element("button", {
       type: "button", "aria-pressed": "true", title: "Show or hide",
@@ -63,6 +63,7 @@ function marker(k, x, y, size = 4.6) {
 }
 
 function plotOf(chart, width, hidden) {
+  if (chart.kind === "dots") return dotsOf(chart, width, hidden);
   const height = Math.round(Math.max(230, Math.min(330, width * 0.6)));
   const shown = chart.series.map((series, k) => [series, k]).filter(([, k]) => !hidden.has(k));
   const svg = shape("svg", { width, height, role: "img", "aria-label": `${chart.title}: ${chart.y_label} against ${chart.x_label}` });
@@ -182,6 +183,35 @@ function drawPoints(svg, chart, shown, x, y) {
       svg.append(point);
     });
   }
+}
+
+function dotsOf(chart, width, hidden) {
+  const row = 26;
+  const left = 16 + 6.6 * Math.max(...chart.names.map((name) => name.length));
+  const height = MARGIN.top + row * chart.names.length + MARGIN.bottom;
+  const svg = shape("svg", { width, height, role: "img", "aria-label": `${chart.title}: ${chart.x_label}` });
+  const ends = chart.series.flatMap((series) => [...series.low, ...series.high]);
+  const x = scaleOf(padded(ends, []), [left, width - MARGIN.right]);
+  const bottom = height - MARGIN.bottom;
+  for (const value of x.ticks(Math.max(2, Math.floor((width - left) / 80)))) {
+    svg.append(
+      shape("line", { class: "grid", x1: x(value), x2: x(value), y1: MARGIN.top, y2: bottom }),
+      shape("text", { x: x(value), y: bottom + 16, "text-anchor": "middle" }, number(value)));
+  }
+  chart.names.forEach((name, i) => svg.append(shape("text", { x: left - 10, y: MARGIN.top + row * (i + 0.5) + 4, "text-anchor": "end" }, name)));
+  svg.append(shape("text", { x: (left + width - MARGIN.right) / 2, y: height - 6, "text-anchor": "middle" }, chart.x_label));
+  chart.series.forEach((series, k) => {
+    if (hidden.has(k)) return;
+    series.x.forEach((value, i) => {
+      const y = MARGIN.top + row * (series.y[i] + 0.5) + 7 * (k - (chart.series.length - 1) / 2);
+      const point = shape("g", {
+        onpointermove: (event) => showTip(event, `${series.labels[i]}, ${series.name}: ${number(value)} ± ${number(series.high[i] - value, 2)}`),
+        onpointerleave: hideTip,
+      }, shape("line", { x1: x(series.low[i]), x2: x(series.high[i]), y1: y, y2: y, style: `stroke:${colourOf(k)}`, "stroke-width": 2 }), marker(k, x(value), y));
+      svg.append(point);
+    });
+  });
+  return svg;
 }
 
 function regionsOf(chart, width) {
