@@ -29,10 +29,11 @@ def test_cp_sat_agrees(seed: int, n: int, depth: int) -> None:
     pytest.importorskip("ortools")
     problem = random_problem(seed, n, depth, 2 + seed % 2)
     ours = solve(problem, "search")
-    theirs = solve(problem, "cp-sat", time_limit=120, start=ours.tree)
+    theirs = solve(problem, "cp-sat", time_limit=120)
     assert ours.status is Status.OPTIMAL
-    assert theirs.bound <= ours.objective
-    assert theirs.objective == ours.objective
+    assert theirs.bound <= ours.objective <= theirs.objective
+    if theirs.status is Status.OPTIMAL:
+        assert theirs.objective == ours.objective
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -40,7 +41,7 @@ def test_maxsat_agrees_at_depth_two(seed: int) -> None:
     problem = random_problem(seed, 50, 2, 2)
     ours = solve(problem, "search")
     theirs = solve(problem, "maxsat-rc2", time_limit=120)
-    assert theirs.bound <= ours.objective
+    assert theirs.bound <= ours.objective <= theirs.objective
     if theirs.status is Status.OPTIMAL:
         assert theirs.objective == ours.objective
 

@@ -87,6 +87,8 @@ def _start_from_sample(problem: Problem, run: Run) -> None:
     limit = None if np.isinf(run.remaining()) else run.remaining() / 10
     answer = solve(part, "search", time_limit=limit, max_gap=0.02, random_state=run.random_state)
     run.report(to_indices(answer.tree, problem))
+    if answer.stopped_by == "interrupt":
+        raise KeyboardInterrupt
 
 
 class RootSearch:
