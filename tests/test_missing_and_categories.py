@@ -20,6 +20,7 @@ from hardwood import (
     Problem,
     RobustForestClassifier,
     RobustTreeClassifier,
+    Status,
     TreantClassifier,
     adversarial_accuracy,
     attack_samples,
@@ -287,6 +288,64 @@ class TestCategories:
         clf = GreedyRobustTreeClassifier().fit(table[["colour"]], [0, 1])
         with pytest.raises(InvalidInputError, match="learned on 1"):
             clf.tree_.predict(table)
+
+
+Row = tuple[str | None, int | None, int]
+
+
+def least_loss(rows: list[Row], moves: dict[str, list[str]], radius: float, depth: int) -> int:
+    """Fewest lost samples over all trees of a depth, by trying every tree on sets of samples as bit masks."""
+    everything = {*COLOURS, "any other"}
+    colours = [everything if colour is None else can_be(colour, moves) for colour, _, _ in rows]
+    boxes = [(-np.inf, np.inf) if size is None else (size - radius, size + radius) for _, size, _ in rows]
+    sides = [(_mask(colour in c for c in colours), _mask(bool(c - {colour}) for c in colours)) for colour in COLOURS]
+    # With these sizes and radii every gap between ends of boxes holds a multiple of a half.
+    cuts = np.arange(0, 4.1, 0.5)
+    sides += [(_mask(low <= cut for low, _ in boxes), _mask(high > cut for _, high in boxes)) for cut in cuts]
+    of_class = [_mask(label == c for _, _, label in rows) for c in (0, 1)]
+
+    def outcomes(here: int, depth: int) -> set[int]:
+        found = {here & ~members for members in of_class}
+        if depth > 0:
+            for left, right in sides:
+                lefts, rights = outcomes(here & left, depth - 1), outcomes(here & right, depth - 1)
+                found |= {a | b for a in lefts for b in rights}
+        return found
+
+    return min(lost.bit_count() for lost in outcomes(_mask(True for _ in rows), depth))
+
+
+def _mask(members: Any) -> int:
+    return sum(1 << i for i, is_member in enumerate(members) if is_member)
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([*COLOURS, None]), st.one_of(st.none(), st.integers(0, 4)), st.integers(0, 1)),
+        min_size=3,
+        max_size=8,
+    ),
+    st.dictionaries(st.sampled_from(COLOURS), st.lists(st.sampled_from(COLOURS), min_size=1, max_size=2), max_size=3),
+    st.sampled_from([0.2, 0.6]),
+    st.sampled_from([1, 2]),
+)
+def test_search_is_optimal_with_categories_and_gaps(
+    rows: list[Row], moves: dict[str, list[str]], radius: float, depth: int
+) -> None:
+    rows = [("red", 0, 0), ("green", 4, 1), ("blue", 2, 0), *rows]
+    table = pd.DataFrame(
+        {
+            "colour": pd.Series([colour for colour, _, _ in rows], dtype=object),
+            "size": [np.nan if size is None else float(size) for _, size, _ in rows],
+        }
+    )
+    attack = {"size": radius, **({"colour": moves} if moves else {})}
+    y = [label for _, _, label in rows]
+    problem = Problem.from_data(table, y, attack, depth, missing="reachable", categorical_features=["colour"])
+    result = solve(problem, "search")
+    assert result.status is Status.OPTIMAL
+    assert result.objective == least_loss(rows, moves, radius, depth)
 
 
 class TestCommandLine:

@@ -111,6 +111,11 @@ class RobustTreeClassifier(BaseRobustTree):
         self.random_state = random_state
         self.verbose = verbose
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = self.solver != "treant"
+        return tags
+
     def _problem_parameters(self) -> dict[str, Any]:
         return {
             "max_depth": self.max_depth,

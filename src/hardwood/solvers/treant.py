@@ -56,7 +56,10 @@ class TreantSolver(Solver):
         """Raise if there are more than two classes."""
         super().check(problem)
         if problem.n_classes != 2:
-            raise InvalidInputError(f"solver 'treant' is for two classes, the data has {problem.n_classes}")
+            raise InvalidInputError(
+                "Only binary classification is supported. The type of the target is multiclass: "
+                f"solver 'treant' is for two classes, the data has {problem.n_classes}"
+            )
 
     def _run(self, problem: Problem, run: Run) -> None:
         ends = problem.endpoints
