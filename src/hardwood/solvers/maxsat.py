@@ -37,6 +37,7 @@ from hardwood.solvers.encoding import Encoding
 from hardwood.solvers.engine import COMMON_DEFAULTS, EngineSolver
 from hardwood.solvers.totalizer import count_literals as count_totalizer_literals
 from hardwood.solvers.totalizer import totalizer
+from hardwood.tree import IndexTree
 
 IntArray = NDArray[np.int64]
 
@@ -146,6 +147,13 @@ def lsu(job: Job, send: Send) -> None:
     model = build(job.encoding)
     layout, encoding = model.layout, job.encoding
     best = job.best
+    if encoding.strengthened and job.start is None:
+        # Any solution will do to go down from; a better one makes the totalizer smaller.
+        heaviest = int(np.argmax(np.bincount(encoding.label, encoding.weight)))
+        first = descend(encoding, encoding.to_choice(IndexTree.leaf(heaviest)))
+        if encoding.objective(first) < best:
+            best = encoding.objective(first)
+            send(Found(first, best))
 
     def limit() -> int:
         return math.ceil((best - model.constant) / model.scale)
