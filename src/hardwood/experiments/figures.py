@@ -135,7 +135,7 @@ def _finish(chart: Chart, ax: Axes) -> Axes:
     ax.set_axisbelow(True)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
-    if len(chart.series) > 4:
+    if len(chart.series) > 4 or chart.kind == "dots":
         ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=9)
     else:
         ax.legend(frameon=False, fontsize=9)
