@@ -111,7 +111,7 @@ def test_the_page_loads_without_errors_and_asks_the_network_for_nothing(page: An
 
 def test_tables_charts_and_failures_are_there(page: Any) -> None:
     headings = texts(page, "#tables h3")
-    assert "Adversarial accuracy on the test part" in headings
+    assert "Adversarial accuracy on the test part (table-aggregate)" in headings
     assert "0.726 ± 0.015" in page.page_source
     charts = [card.get_attribute("data-chart") for card in find(page, ".card")]
     assert charts == ["table-means", "xor-regions", "runtime-over-time", "runtime-regions", "epsilons-curves"]

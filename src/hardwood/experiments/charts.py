@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from hardwood.datasets import PAPER_RADII
 from hardwood.experiments.cells import CurveCell, key_of
 from hardwood.experiments.grid import Grid
 from hardwood.experiments.log import Log, Record
@@ -136,8 +137,12 @@ def means(grid: Grid, log: Log) -> Chart:
         for name, standing in standings(grid, log).items()
         if standing.scores
     }
-    names = sorted(ours, key=lambda name: -ours[name][0])
-    theirs = {name: PUBLISHED[name][:2] for name in names if name in PUBLISHED}
+    # The published means are over the paper's 24 instances and comparable to none but these.
+    comparable = {(dataset, radius) for dataset, radii in PAPER_RADII.items() for radius in radii} == set(
+        grid.instances
+    )
+    theirs = {name: row[:2] for name, row in PUBLISHED.items() if comparable}
+    names = sorted(theirs | ours, key=lambda name: -(theirs | ours)[name][0])
     series = [_dots(title, values, names) for title, values in (("here", ours), ("published", theirs)) if values]
     return Chart(
         "dots",

@@ -57,7 +57,7 @@ def draw_lines(chart: Chart, ax: Axes) -> Axes:
             zorder=3,
         )
         if series.low:
-            ax.fill_between(series.x, series.low, series.high, color=colour, alpha=0.12, linewidth=0, **step)
+            ax.fill_between(series.x, series.low, series.high, color=colour, alpha=0.08, linewidth=0, **step)
         if series.marked:
             x, y = zip(*series.marked, strict=True)
             ax.plot(
@@ -121,6 +121,8 @@ def draw_regions(regions: Regions, ax: Axes) -> Axes:
     ax.set_xlim(-AROUND, 1 + AROUND)
     ax.set_ylim(-AROUND, 1 + AROUND)
     ax.set_aspect("equal")
+    ax.set_xticks([0, 0.5, 1])
+    ax.set_yticks([0, 0.5, 1])
     ax.set_xlabel(regions.feature_names[0])
     ax.set_ylabel(regions.feature_names[1])
     ax.set_title(regions.title, fontsize=10)
@@ -135,7 +137,7 @@ def _finish(chart: Chart, ax: Axes) -> Axes:
     ax.set_axisbelow(True)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
-    if len(chart.series) > 4:
+    if len(chart.series) > 4 or chart.kind == "dots":
         ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=9)
     else:
         ax.legend(frameon=False, fontsize=9)

@@ -165,7 +165,7 @@ def aggregate(grid: Grid, log: Log) -> Table:
         "Adversarial accuracy on the test part",
         ["method", "mean", "mean rank", "wins", "instances", "paper: mean", "paper: mean rank", "paper: wins"],
         rows,
-        bold={(len(ordered) - 1, 1)} if ordered else set(),
+        bold={(i, 1) for i in range(len(ordered)) if rows[i][1] == rows[len(ordered) - 1][1]},
         notes=[
             f"Means ± standard errors over {total} instances; depth {_range(grid.depths)} by {grid.folds}-fold cross "
             f"validation, at most {grid.time_limit:g} s per fit.",

@@ -29,11 +29,17 @@ function showAbout() {
   ].filter(Boolean).join(" ");
 }
 
+// Where a page holds several experiments of a kind, a title alone does not tell which one it is of.
+function titled(title, name) {
+  const several = new Set(report.experiments.map((one) => one.name)).size > 1;
+  return several ? `${title} (${name})` : title;
+}
+
 function showTables() {
   const section = find("tables");
   for (const table of report.tables) {
     section.append(
-      element("h3", {}, table.title),
+      element("h3", {}, titled(table.title, table.name)),
       element("div", { class: "scroll" }, plainTable(table)),
       ...table.notes.map((note) => element("p", { class: "note" }, note)));
   }
@@ -51,7 +57,7 @@ function showCharts() {
     cards.append(card);
     for (const panel of panels) {
       const place = element("div");
-      holder.append(element("div", {}, element("h3", {}, panel.title), place));
+      holder.append(element("div", {}, element("h3", {}, panels.length > 1 ? panel.title : titled(panel.title, name)), place));
       drawChart(place, panel);
     }
   }
