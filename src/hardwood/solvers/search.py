@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hardwood.problem import Problem
 from hardwood.reachability import to_indices
-from hardwood.solvers.base import Run, Solver, register, solve
+from hardwood.solvers.base import Run, Solver, register, solve, tiny_problem
 from hardwood.solvers.search_model import SearchModel, best_stump
 
 if TYPE_CHECKING:
@@ -61,6 +61,16 @@ class SearchSolver(Solver):
         "restarts": None,
         "stages": None,
     }
+
+    _prepared: ClassVar[set[int]] = set()
+
+    def prepare(self, problem: Problem) -> None:
+        """Compile or load the kernels for trees of this depth."""
+        super().prepare(problem)
+        depth = min(problem.max_depth, 3)
+        if depth not in self._prepared:
+            self._prepared.add(depth)
+            solve(tiny_problem(depth), self.name)
 
     def _run(self, problem: Problem, run: Run) -> None:
         if problem.max_depth == 0:
