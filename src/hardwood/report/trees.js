@@ -31,6 +31,7 @@ function drawTree(place, fit, onChoose) {
   };
   svg.append(...groups);
   place.replaceChildren(svg);
+  place.scrollLeft = centre(0) - place.clientWidth / 2;
   choose(0);
 }
 
