@@ -16,6 +16,7 @@ test: lint types
 	$(BIN)/python -m pytest -n 2 -m "not slow" --cov --cov-report=term:skip-covered
 
 test-all: lint types
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[judges]'
 	$(BIN)/python -m pytest -n 2
 
 lint: $(INSTALLED)

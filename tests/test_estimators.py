@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import pickle
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,6 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.model_selection import cross_val_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from hardwood import (
     AttackModel,
@@ -20,22 +18,6 @@ from hardwood import (
     adversarial_accuracy,
     load_model,
 )
-
-
-def expected_failures(estimator: object) -> dict[str, str]:
-    # The check expects a class of weight 0.0001 to be given up. scikit-learn's own trees do so only because the check
-    # sets their min_weight_fraction_leaf; a tree that minimises errors keeps what costs nothing to keep.
-    return {"check_class_weight_classifiers": "asks for a least weight per leaf"}
-
-
-@parametrize_with_checks(
-    [GreedyRobustTreeClassifier(), RobustTreeClassifier(solver="greedy")], expected_failed_checks=expected_failures
-)
-def test_scikit_learn_finds_nothing_to_complain_about(estimator: object, check: object) -> None:
-    with warnings.catch_warnings():
-        # scikit-learn's own checks warn about arrays and joblib set-ups that are none of our business.
-        warnings.simplefilter("ignore")
-        check(estimator)  # type: ignore[operator]
 
 
 def test_a_frame_with_any_labels_and_an_attack_by_name() -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from itertools import product
 
 import numpy as np
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from hardwood import GreedyRobustTreeClassifier, InvalidInputError, RobustForestClassifier, Tree, datasets
 from hardwood.ensemble import Ensemble
@@ -165,21 +163,3 @@ def test_what_makes_no_forest_is_refused() -> None:
         Ensemble(())
     with pytest.raises(InvalidInputError, match="share features"):
         Ensemble((leaf(0, 1), leaf(0, 2)))
-
-
-def expected_failures(estimator: object) -> dict[str, str]:
-    return {
-        # As for single trees: the check expects a class of weight 0.0001 to be given up, which costs nothing to keep.
-        "check_class_weight_classifiers": "asks for a least weight per leaf",
-        "check_sample_weight_equivalence_on_dense_data": "a bootstrap draws rows; two rows are not one of weight two",
-    }
-
-
-@parametrize_with_checks(
-    [RobustForestClassifier(n_estimators=5, max_depth=3)], expected_failed_checks=expected_failures
-)
-def test_scikit_learn_finds_nothing_to_complain_about(estimator: object, check: object) -> None:
-    with warnings.catch_warnings():
-        # scikit-learn's own checks warn about arrays and joblib set-ups that are none of our business.
-        warnings.simplefilter("ignore")
-        check(estimator)  # type: ignore[operator]

@@ -3,45 +3,20 @@
 from __future__ import annotations
 
 import pickle
-import warnings
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import cross_val_score
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from hardwood import (
-    GreedyRobustTreeClassifier,
     InvalidInputError,
     RobustRelabeler,
     TreantClassifier,
     adversarial_accuracy,
 )
 from hardwood.export import from_sklearn
-
-
-def expected_failures(estimator: object) -> dict[str, str]:
-    # The check expects a class of weight 0.0001 to be given up. scikit-learn's own trees do so only because the check
-    # sets their min_weight_fraction_leaf; a tree that minimises errors keeps what costs nothing to keep.
-    return {"check_class_weight_classifiers": "asks for a least weight per leaf"}
-
-
-@parametrize_with_checks(
-    [
-        TreantClassifier(),
-        RobustRelabeler(),
-        GreedyRobustTreeClassifier(criterion="chen", impurity="entropy"),
-        GreedyRobustTreeClassifier(criterion="adversarial-error"),
-    ],
-    expected_failed_checks=expected_failures,
-)
-def test_scikit_learn_finds_nothing_to_complain_about(estimator: object, check: object) -> None:
-    with warnings.catch_warnings():
-        # scikit-learn's own checks warn about arrays and joblib set-ups that are none of our business.
-        warnings.simplefilter("ignore")
-        check(estimator)  # type: ignore[operator]
 
 
 @pytest.fixture(scope="module")

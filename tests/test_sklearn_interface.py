@@ -44,6 +44,8 @@ NO_LEAST_WEIGHT = {"check_class_weight_classifiers": "asks for a least weight pe
 FAST = [
     RobustTreeClassifier(),
     GreedyRobustTreeClassifier(missing="reachable"),
+    GreedyRobustTreeClassifier(criterion="chen", impurity="entropy"),
+    GreedyRobustTreeClassifier(criterion="adversarial-error"),
     RobustTreeCV(solver="greedy"),
     RobustRelabeler(),
     TreantClassifier(max_depth=2),
