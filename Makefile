@@ -28,6 +28,7 @@ types: $(INSTALLED)
 	$(BIN)/mypy
 
 bench: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python -m benchmarks
 
 docs: $(VENV)/.docs

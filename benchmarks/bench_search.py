@@ -4,6 +4,8 @@
 
     python -m benchmarks.bench_search table --depths 1 2 3 4   # the paper's 24 instances
     python -m benchmarks.bench_search zero                     # no attacker, against pycontree
+    python -m benchmarks.bench_search lsu --time-limit 60      # against LSU-MaxSAT, where that finishes
+    python -m benchmarks.bench_search anytime --depths 3 4     # what is known after a second
     python -m benchmarks.bench_search growth                   # time against the number of samples
     python -m benchmarks.bench_search ablation                 # what each bound saves
     python -m benchmarks.bench_search profile diabetes --epsilon 0.07 --depths 3   # where the work goes
@@ -28,7 +30,7 @@ import numpy as np
 
 from benchmarks.report import table
 from hardwood import Problem, datasets
-from hardwood.result import Result
+from hardwood.result import Result, Status
 from hardwood.solvers import solve
 
 SWITCHES = ("use_memory", "use_ranges", "use_pool", "use_lazy_scan", "use_carry")
@@ -106,6 +108,41 @@ def paper_table(names: Sequence[str], depths: Sequence[int], time_limit: float) 
     return table(("data", "radius", "depth", "robust errors", "bound", "seconds", "CPU seconds"), rows)
 
 
+def against_lsu(depths: Sequence[int], time_limit: float) -> str:
+    """Compare wall-clock seconds of both on the instances with known answers, and how many times longer LSU-MaxSAT takes."""
+    compile_kernels()
+    rows: list[tuple[Any, ...]] = []
+    for name, epsilon, depth in known_optima():
+        if depth not in depths:
+            continue
+        problem = Problem.from_data(*training_set(name), epsilon, depth)
+        ours, _ = measured(problem, time_limit)
+        theirs = solve(problem, "maxsat-lsu", time_limit=time_limit)
+        proven = theirs.status is Status.OPTIMAL
+        seconds = f"{theirs.runtime:.2f}" if proven else f"> {time_limit:g}"
+        ratio = f"{theirs.runtime / ours.runtime:.0f}" if proven else f"> {time_limit / ours.runtime:.0f}"
+        rows.append((name, epsilon, depth, f"{ours.objective:g}", f"{ours.runtime:.3f}", seconds, ratio))
+        print(*rows[-1], flush=True)
+    return table(("data", "radius", "depth", "robust errors", "seconds", "LSU seconds", "ratio"), rows)
+
+
+def anytime(names: Sequence[str], depths: Sequence[int], time_limit: float) -> str:
+    """Show what is known after one second, beside the best greedy tree of depths 1 to 4 and what `time_limit` gives."""
+    compile_kernels()
+    rows: list[tuple[Any, ...]] = []
+    for depth in depths:
+        for name, epsilon in instances(names):
+            problem = Problem.from_data(*training_set(name), epsilon, depth)
+            greedy = min(solve(problem.replace(max_depth=d), "greedy").objective for d in (1, 2, 3, 4))
+            early, _ = measured(problem, 1.0)
+            late = early if early.status is Status.OPTIMAL else measured(problem, time_limit)[0]
+            rows.append((name, epsilon, depth, f"{greedy:g}", f"{early.objective:g}", f"{late.objective:g}",
+                         late.status.value, f"{100 * (early.objective / late.objective - 1):.1f} %"))  # fmt: skip
+            print(*rows[-1], flush=True)
+    columns = ("data", "radius", "depth", "best greedy", "after 1 s", f"within {time_limit:g} s", "status", "excess")
+    return table(columns, rows)
+
+
 def no_attacker(names: Sequence[str], depths: Sequence[int], time_limit: float) -> str:
     from pycontree import ConTree
 
@@ -168,7 +205,7 @@ def profile(name: str, epsilon: float, depth: int, time_limit: float) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["table", "zero", "growth", "ablation", "profile"])
+    parser.add_argument("what", choices=["table", "zero", "lsu", "anytime", "growth", "ablation", "profile"])
     parser.add_argument("names", nargs="*", help="data sets; all by default")
     parser.add_argument("--depths", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--epsilon", type=float, default=0.03)
@@ -179,6 +216,10 @@ def main() -> None:
         print(paper_table(a.names, a.depths, a.time_limit))
     elif a.what == "zero":
         print(no_attacker(a.names, [d for d in a.depths if d > 1], a.time_limit))
+    elif a.what == "lsu":
+        print(against_lsu(a.depths, a.time_limit))
+    elif a.what == "anytime":
+        print(anytime(a.names, a.depths, a.time_limit))
     elif a.what == "growth":
         print(growth(a.sizes, a.time_limit))
     elif a.what == "ablation":
