@@ -109,7 +109,7 @@ def paper_table(names: Sequence[str], depths: Sequence[int], time_limit: float) 
 
 
 def against_lsu(depths: Sequence[int], time_limit: float) -> str:
-    """Compare wall-clock seconds of both on the instances with known answers, and how many times longer LSU-MaxSAT takes."""
+    """Compare the wall clocks of both on the instances with known answers."""
     compile_kernels()
     rows: list[tuple[Any, ...]] = []
     for name, epsilon, depth in known_optima():
