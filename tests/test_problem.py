@@ -6,7 +6,16 @@ import polars as pl
 import pytest
 
 from hardwood import AttackModel, InvalidInputError, Problem
-from hardwood.thresholds import cluster, cluster_endpoints, index_of, margin_around, maximum_margin
+from hardwood.thresholds import (
+    MOST_VALUES_AT_ONCE,
+    Clusters,
+    blocks,
+    cluster,
+    cluster_endpoints,
+    index_of,
+    margin_around,
+    maximum_margin,
+)
 
 X = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]])
 Y = np.array(["b", "a", "b"])
@@ -105,32 +114,45 @@ def test_whole_number_weights_are_recognised() -> None:
     assert not Problem.from_data(X, Y, 0, 1, leaf_penalty=0.5).has_integer_weights
 
 
+def clusters_of(*features: list[float]) -> Clusters:
+    return cluster(np.array(features, dtype=float)[:, None, :])
+
+
 def test_values_within_the_noise_are_one_cluster_and_keep_their_extent() -> None:
-    found = cluster(np.array([1.0, -np.inf, 0.0, 1.0 + 1e-12, np.inf, 0.5]))
-    assert found.rank.tolist() == [2, -1, 0, 2, 3, 1]
-    assert found.first.tolist() == [0, 0.5, 1]
-    assert found.last.tolist() == [0, 0.5, 1 + 1e-12]
-    assert cluster(np.array([np.inf, -np.inf])).rank.tolist() == [0, -1]
+    found = clusters_of([1.0, -np.inf, 0.0, 1.0 + 1e-12, np.inf, 0.5], [1.0, 2.0, 1.0, 3.0, 2.0, 1.0])
+    assert found.rank.tolist() == [[2, -1, 0, 2, 3, 1], [0, 1, 0, 2, 1, 0]]
+    assert [values.tolist() for values in found.first] == [[0, 0.5, 1], [1, 2, 3]]
+    assert [values.tolist() for values in found.last] == [[0, 0.5, 1 + 1e-12], [1, 2, 3]]
+    assert clusters_of([np.inf, -np.inf]).rank.tolist() == [[0, -1]]
+    assert clusters_of([np.inf, np.inf], [-np.inf, -np.inf], [-np.inf, 0]).rank.tolist() == [[0, 0], [-1, -1], [-1, 0]]
 
 
 def test_columns_that_are_merged_are_ranked_as_if_they_were_sorted() -> None:
     rng = np.random.default_rng(11)
-    x = rng.integers(0, 20, 50) / 10
-    columns = (x - rng.integers(0, 3, 50) / 10, x, np.where(rng.random(50) < 0.2, np.inf, x + 0.3))
-    plain, merged = cluster(*columns), cluster(*columns, order=np.argsort(x))
+    x = rng.integers(0, 20, (3, 50)) / 10
+    columns = (x - rng.integers(0, 3, x.shape) / 10, x, np.where(rng.random(x.shape) < 0.2, np.inf, x + 0.3))
+    values = np.stack(columns, axis=1)
+    plain, merged = cluster(values), cluster(values, np.argsort(x, axis=1))
     np.testing.assert_array_equal(merged.rank, plain.rank)
-    np.testing.assert_array_equal(plain.rank, cluster(np.concatenate(columns)).rank)
-    assert np.all(np.diff(merged.rank[merged.order]) >= 0)
-    assert sorted(merged.order) == list(range(150))
+    assert np.all(np.diff(merged.sorted_rank, axis=1) >= 0)
+    np.testing.assert_array_equal(np.sort(merged.order, axis=1), np.tile(np.arange(150), (3, 1)))
+    one_by_one = [cluster(values[[j]]).rank[0] for j in range(3)]
+    np.testing.assert_array_equal(merged.rank, one_by_one)
 
 
 def test_noise_is_judged_at_the_magnitude_of_the_data() -> None:
     base = 1e6
-    assert cluster(np.array([base, base + 1e-10, base + 1e-3])).rank.tolist() == [0, 0, 1]
+    assert clusters_of([base, base + 1e-10, base + 1e-3]).rank.tolist() == [[0, 0, 1]]
+
+
+def test_features_are_divided_into_blocks_that_cover_them() -> None:
+    assert list(blocks(5, MOST_VALUES_AT_ONCE // 2)) == [slice(0, 2), slice(2, 4), slice(4, 5)]
+    assert list(blocks(3, 10**9)) == [slice(0, 1), slice(1, 2), slice(2, 3)]
+    assert list(blocks(7, 1)) == [slice(0, 7)]
 
 
 def test_thresholds_lie_midway_between_the_ends_that_reach_the_node() -> None:
-    ends = cluster_endpoints(np.array([[0.0], [4.0], [10.0]]), np.array([[1.0], [5.0], [11.0]]), [None])
+    ends = cluster_endpoints(np.array([[0.0], [4.0], [10.0]]), np.array([[1.0], [5.0], [11.0]]))
     everyone = (ends.lower_rank[:, 0], ends.upper_rank[:, 0])
     assert maximum_margin(*margin_around(1, 0, *everyone, ends), 0, ends) == 2.5
     without_middle = (ends.lower_rank[[0, 2], 0], ends.upper_rank[[0, 2], 0])
@@ -143,5 +165,5 @@ def test_thresholds_lie_midway_between_the_ends_that_reach_the_node() -> None:
 
 def test_the_midpoint_of_neighbouring_floats_does_not_jump_over_the_upper_one() -> None:
     low, high = 1.0, np.nextafter(1.0, 2)
-    ends = cluster_endpoints(np.array([[low], [high]]), np.array([[low], [high]]), [None])
+    ends = cluster_endpoints(np.array([[low], [high]]), np.array([[low], [high]]))
     assert ends.n_ranks.tolist() == [1]  # a rounding error apart is no distance at all

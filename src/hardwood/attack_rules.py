@@ -305,14 +305,17 @@ class Options:
     @classmethod
     def rules(cls, rules: AttackRules, X: FloatArray, feature_names: Sequence[str] | None) -> Options:
         """Return what the rules allow within their budget."""
-        costs, lows, highs, first, last = [], [], [], [], []
+        costs, lows, highs = [], [], []
+        first: list[FloatArray] = []
+        last: list[FloatArray] = []
         for cost, low, high in rules.intervals(X, feature_names):
-            clusters = cluster(np.concatenate([low.ravel(), high.ravel()]))
+            clusters = cluster(np.concatenate([low.ravel(), high.ravel()])[None, None])
+            rank = clusters.rank[0]
             costs.append(cost)
-            lows.append(clusters.rank[: low.size].reshape(low.shape))
-            highs.append(clusters.rank[low.size :].reshape(high.shape))
-            first.append(clusters.first)
-            last.append(clusters.last)
+            lows.append(rank[: low.size].reshape(low.shape))
+            highs.append(rank[low.size :].reshape(high.shape))
+            first += clusters.first
+            last += clusters.last
         return cls(tuple(costs), tuple(lows), tuple(highs), rules.budget, tuple(first), tuple(last))
 
     def n_ranks(self, j: int) -> int:

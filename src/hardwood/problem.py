@@ -14,7 +14,7 @@ from hardwood.attack_model import AttackModel
 from hardwood.categories import CategoryEncoding
 from hardwood.errors import InvalidInputError
 from hardwood.tables import as_matrix, check_finite, has_missing
-from hardwood.thresholds import Endpoints, RankArray, cluster_endpoints
+from hardwood.thresholds import Endpoints, RankArray, blocks, cluster_endpoints
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -246,8 +246,8 @@ class Problem:
     def value_order(self) -> RankArray:
         """Order of the values of each feature, of shape (n_features, n_samples)."""
         order = np.empty((self.n_features, self.n_samples), np.int32)
-        for j in range(self.n_features):
-            order[j] = np.argsort(self.values[:, j], kind="stable")
+        for block in blocks(self.n_features, self.n_samples):
+            order[block] = np.argsort(self.values[:, block].T, axis=1, kind="stable")
         return order
 
     @property

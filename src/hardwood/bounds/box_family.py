@@ -135,5 +135,5 @@ class _Lines:
 
 def _rank_lines(value: FloatArray, down: FloatArray, up: FloatArray, group: IntArray) -> tuple[RankArray, RankArray]:
     lower, upper = boxes(value, value, down, up, group)
-    rank = cluster(np.concatenate([lower, upper])).rank
+    rank = cluster(np.stack([lower, upper])[None]).rank[0]
     return rank[: len(value)], rank[len(value) :]

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from hardwood.errors import InvalidInputError
 from hardwood.problem import Problem
 from hardwood.solvers.base import Run, Solver, register
-from hardwood.thresholds import cluster, index_of
+from hardwood.thresholds import blocks, cluster, index_of
 from hardwood.tree import IndexTree
 
 CRITERIA = ("groot", "chen", "adversarial-error")
@@ -86,15 +86,16 @@ class Events:
         if n > MOST_SAMPLES:
             raise InvalidInputError(f"{n:,} samples are more than the greedy learner can take ({MOST_SAMPLES:,})")
         is_class_1 = problem.label == 1
-        first, last = [], []
-        for j in range(p):
-            columns = (problem.lower[:, j], problem.values[:, j], problem.upper[:, j])
-            clusters = cluster(*columns, order=problem.value_order[j])
+        first: list[FloatArray] = []
+        last: list[FloatArray] = []
+        for block in blocks(p, 3 * n):
+            columns = (problem.lower[:, block].T, problem.values[:, block].T, problem.upper[:, block].T)
+            clusters = cluster(np.stack(columns, axis=1), problem.value_order[block])
             kind, sample = np.divmod(clusters.order, n)
-            code[j] = 8 * sample + 2 * kind + is_class_1[sample]
-            rank[j] = clusters.rank[clusters.order]
-            first.append(clusters.first)
-            last.append(clusters.last)
+            code[block] = 8 * sample + 2 * kind + is_class_1[sample]
+            rank[block] = clusters.sorted_rank
+            first += clusters.first
+            last += clusters.last
         return cls(code, rank, tuple(first), tuple(last))
 
     def of_samples(self, samples: IntArray) -> Events:
