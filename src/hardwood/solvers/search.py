@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from hardwood.problem import Problem
 from hardwood.reachability import to_indices
 from hardwood.solvers.base import Run, Solver, register, solve, tiny_problem
+from hardwood.solvers.greedy import GreedyLearner
 from hardwood.solvers.search_model import SearchModel, best_stump
 
 if TYPE_CHECKING:
@@ -83,8 +84,15 @@ class SearchSolver(Solver):
             run.report(bound=min(cost / model.scale, run.best_objective))
             return
         if model.n > 2 * SAMPLE:
+            _report_greedy(problem, run)
             _start_from_sample(problem, run)
         RootSearch(model, run).prove()
+
+
+def _report_greedy(problem: Problem, run: Run) -> None:
+    """Report the greedy trees of every depth: on large data all else takes longer than a user may want to wait."""
+    for depth in range(2, problem.max_depth + 1):
+        run.report(GreedyLearner().grow(problem.replace(max_depth=depth), np.random.default_rng(run.random_state)))
 
 
 def _start_from_sample(problem: Problem, run: Run) -> None:
