@@ -6,7 +6,7 @@
     python -m benchmarks.bench_search zero                     # no attacker, against pycontree
     python -m benchmarks.bench_search lsu --time-limit 60      # against LSU-MaxSAT, where that finishes
     python -m benchmarks.bench_search anytime --depths 3 4     # what is known after a second
-    python -m benchmarks.bench_search growth                   # time against the number of samples
+    python -m benchmarks.bench_search growth                   # time against the numbers of samples and features
     python -m benchmarks.bench_search ablation                 # what each bound saves
     python -m benchmarks.bench_search profile diabetes --epsilon 0.07 --depths 3   # where the work goes
 
@@ -35,6 +35,7 @@ from hardwood.solvers import solve
 
 SWITCHES = ("use_memory", "use_ranges", "use_pool", "use_lazy_scan", "use_carry")
 ABLATION = (("blood-transfusion", 0.02), ("diabetes", 0.07), ("ionosphere", 0.28), ("banknote-authentication", 0.07))
+WIDTHS = (5, 10, 20, 40, 80, 160)
 SIZES = (500, 1000, 2000, 5000, 10_000, 30_000, 100_000)
 
 
@@ -166,18 +167,24 @@ def no_attacker(names: Sequence[str], depths: Sequence[int], time_limit: float) 
     return table(("data", "depth", "errors", "errors pycontree", "CPU seconds", "CPU seconds pycontree"), rows)
 
 
-def growth(sizes: Sequence[int], time_limit: float) -> str:
+def noisy_tree(n: int, p: int) -> Problem:
+    """Labels of a tree of depth 2 on three of p uniform features, 15 % of them wrong."""
+    rng = np.random.default_rng(n)
+    X = rng.random((n, p))
+    y = np.where(X[:, 0] < 0.5, X[:, 1] < 0.4, X[:, 2] < 0.7) ^ (rng.random(n) < 0.15)
+    return Problem.from_data(X, y.astype(int), 0.02, 2)
+
+
+def growth(shapes: Sequence[tuple[int, int]], time_limit: float) -> str:
     compile_kernels()
     rows = []
-    for n in sizes:
-        rng = np.random.default_rng(n)
-        X = rng.random((n, 10))
-        y = np.where(X[:, 0] < 0.5, X[:, 1] < 0.4, X[:, 2] < 0.7) ^ (rng.random(n) < 0.15)
-        result, cpu = measured(Problem.from_data(X, y.astype(int), 0.02, 2), time_limit)
+    for n, p in shapes:
+        result, cpu = measured(noisy_tree(n, p), time_limit)
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-        rows.append((n, f"{result.objective:g}", f"{result.gap:.3%}", f"{result.runtime:.2f}", f"{cpu:.2f}", memory))
+        gap = f"{result.gap:.3%}"
+        rows.append((n, p, f"{result.objective:g}", gap, f"{result.runtime:.2f}", f"{cpu:.2f}", memory))
         print(*rows[-1], flush=True)
-    return table(("samples", "robust errors", "gap", "seconds", "CPU seconds", "peak memory MB"), rows)
+    return table(("samples", "features", "robust errors", "gap", "seconds", "CPU seconds", "peak memory MB"), rows)
 
 
 def ablation(time_limit: float) -> str:
@@ -221,7 +228,7 @@ def main() -> None:
     elif a.what == "anytime":
         print(anytime(a.names, a.depths, a.time_limit))
     elif a.what == "growth":
-        print(growth(a.sizes, a.time_limit))
+        print(growth([(n, 10) for n in a.sizes] + [(2000, p) for p in WIDTHS], a.time_limit))
     elif a.what == "ablation":
         print(ablation(a.time_limit))
     else:
