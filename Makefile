@@ -7,7 +7,7 @@ INSTALLED := $(VENV)/.installed
 HARDWOOD_DATA ?= $(wildcard $(abspath ../shared/data))
 export HARDWOOD_DATA
 
-.PHONY: demo test test-all lint types install bench docs clean
+.PHONY: demo test test-all lint types install core bench docs clean
 
 demo: $(INSTALLED)
 	$(BIN)/hardwood demo
@@ -40,7 +40,12 @@ $(VENV)/.docs: $(INSTALLED)
 
 install: $(INSTALLED)
 
-$(INSTALLED): pyproject.toml
+# The core alone, after a change of its sources, with warnings as errors; needs cmake, ninja and nanobind.
+core:
+	cmake -S . -B build/dev -G Ninja -DHARDWOOD_STRICT=ON -DPython_EXECUTABLE="$$(command -v python3)" > /dev/null
+	cmake --build build/dev
+
+$(INSTALLED): pyproject.toml CMakeLists.txt $(wildcard src/core/*.h src/core/*.cpp src/core/*/*.h src/core/*/*.cpp)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	$(BIN)/hardwood warm-up

@@ -19,8 +19,9 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import pdist, squareform
 
 from benchmarks.report import table
-from hardwood import adversarial_accuracy_bound, datasets, epsilon_curve, robust_feature_report
+from hardwood import adversarial_accuracy_bound, epsilon_curve, robust_feature_report
 from hardwood.bounds.epsilons import PAPER_EPSILONS
+from hardwood.data import datasets
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -10,7 +10,8 @@ import time
 import numpy as np
 
 from benchmarks.report import table
-from hardwood import RobustTreeCV, datasets
+from hardwood import RobustTreeCV
+from hardwood.data import datasets
 
 TIME_LIMIT = 6.0
 FACTORS = {"depth": (1.0,), "depth and radius": (1.0, 1.2, 1.5)}

@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.report import best_of, table
-from hardwood import Problem, datasets, solve
-from hardwood.estimators import GreedyRobustTreeClassifier
+from hardwood import Problem, solve
+from hardwood.data import datasets
+from hardwood.estimators.trees import GreedyRobustTreeClassifier
 
 INSTANCES = {
     "banknote-authentication": 0.09,

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.report import table
-from hardwood import Problem, datasets, solve
+from hardwood import Problem, solve
+from hardwood.data import datasets
 from hardwood.solvers import registered_solvers
 
 INSTANCES = {

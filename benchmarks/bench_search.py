@@ -29,9 +29,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.report import table
-from hardwood import Problem, datasets
-from hardwood.result import Result, Status
+from hardwood import Problem
+from hardwood.data import datasets
 from hardwood.solvers import solve
+from hardwood.solvers.result import Result, Status
 
 SWITCHES = ("use_memory", "use_ranges", "use_pool", "use_lazy_scan", "use_carry")
 ABLATION = (("blood-transfusion", 0.02), ("diabetes", 0.07), ("ionosphere", 0.28), ("banknote-authentication", 0.07))

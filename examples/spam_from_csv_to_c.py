@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from hardwood import AttackModel, RobustTreeClassifier, load_model
-from hardwood.explanation import explain
+from hardwood.evaluation.explanation import explain
 
 folder = Path(tempfile.mkdtemp())
 names = ["links", "exclamation marks", "length", "suspicious words per 100"]

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from hardwood.solvers.child import Built, Found, Job, Proved, Send
-from hardwood.solvers.encoding import Choice
+from hardwood.solvers.engines.child import Built, Found, Job, Proved, Send
+from hardwood.solvers.formulations.encoding import Choice
 
 
 def _stump(job: Job) -> Choice:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hardwood import AttackModel, InvalidInputError
-from hardwood.attack_text import attack_from_text, attack_from_toml, read_attack, with_labels_of
+from hardwood.attack.spelling import attack_from_text, attack_from_toml, read_attack, with_labels_of
 
 NAMES = ("age", "income", "links")
 

@@ -15,15 +15,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from hardwood import (
-    AttackModel,
-    InvalidInputError,
-    Problem,
-    SolverError,
-    adversarial_accuracy_bound,
-    datasets,
-    solve,
-)
+from hardwood import AttackModel, InvalidInputError, Problem, SolverError, adversarial_accuracy_bound, solve
 from hardwood.bounds import (
     AccuracyBound,
     accuracy,
@@ -35,8 +27,9 @@ from hardwood.bounds import (
     odd_conflicts,
 )
 from hardwood.bounds.conflict_index import ConflictIndex, RankedBoxes
-from hardwood.reachability import robust_errors
+from hardwood.data import datasets
 from hardwood.solvers import registered_solvers
+from hardwood.tree.reach import robust_errors
 from oracle import TinyProblem
 from strategies import problem_of, tiny_problems, trees
 

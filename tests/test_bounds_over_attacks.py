@@ -12,11 +12,11 @@ from hardwood import (
     InvalidInputError,
     adversarial_accuracy_bound,
     choose_epsilons,
-    datasets,
     epsilon_curve,
     robust_feature_report,
 )
 from hardwood.bounds.box_family import BoxFamily
+from hardwood.data import datasets
 from oracle import TinyProblem
 from strategies import attack_of, tiny_problems
 

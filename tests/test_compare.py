@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from hardwood import HardwoodError, InvalidInputError, adversarial_accuracy, datasets
+from hardwood import HardwoodError, InvalidInputError, adversarial_accuracy
 from hardwood.cli import compare_command
 from hardwood.cli.app import app
-from hardwood.comparison import DEFAULT_LEARNERS, Comparison, Row, Score, compare, known_learners
+from hardwood.data import datasets
+from hardwood.evaluation.comparison import DEFAULT_LEARNERS, Comparison, Row, Score, compare, known_learners
 from hardwood.solvers import registered_solvers
 
 assert compare_command
@@ -116,7 +117,7 @@ def test_the_figure_shows_every_learner(comparison: Comparison) -> None:
     matplotlib.use("agg")
     import matplotlib.pyplot as plt
 
-    from hardwood.comparison_plot import plot_comparison
+    from hardwood.plotting.comparison import plot_comparison
 
     _, ax = plt.subplots()
     assert plot_comparison(comparison, ax) is ax

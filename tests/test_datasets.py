@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hardwood import InvalidInputError, datasets, openml
+from hardwood import InvalidInputError
+from hardwood.data import datasets, openml
 
 
 def openml_bunch(data: datasets.Dataset, labels: tuple[str, str]) -> SimpleNamespace:

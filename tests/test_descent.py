@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardwood import Problem
-from hardwood.reachability import objective, place
-from hardwood.solvers.descent import descend, search_nearby
-from hardwood.solvers.encoding import encode
-from hardwood.tree import IndexTree
+from hardwood.solvers.formulations.descent import descend, search_nearby
+from hardwood.solvers.formulations.encoding import encode
+from hardwood.tree.reach import objective, place
+from hardwood.tree.tree import IndexTree
 from oracle import TinyProblem, optimal_objective
 from strategies import problem_of, tiny_problems
 

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hardwood import Problem, solve
-from hardwood.reachability import objective, place, to_indices
-from hardwood.solvers.clauses import Formula, Layout, count_literals, formula
-from hardwood.solvers.encoding import Choice, Encoding, encode
-from hardwood.tree import IndexTree
+from hardwood.solvers.formulations.clauses import Formula, Layout, count_literals, formula
+from hardwood.solvers.formulations.encoding import Choice, Encoding, encode
+from hardwood.tree.reach import objective, place, to_indices
+from hardwood.tree.tree import IndexTree
 from strategies import problem_of, tiny_problems, trees
 
 # Boxes [1, 3], [2, 4] and [3.5, 5.5]: six ends v1 .. v6 in the order of the paper's example.
@@ -135,7 +135,7 @@ def test_the_order_of_rows_does_not_change_the_encoding() -> None:
 
 
 def _wine(paper_data: object, depth: int) -> Encoding:
-    from hardwood import datasets
+    from hardwood.data import datasets
 
     data = datasets.load("wine", paper_data)  # type: ignore[arg-type]
     part = datasets.paper_split(data.X, data.y)
@@ -144,7 +144,7 @@ def _wine(paper_data: object, depth: int) -> Encoding:
 
 @pytest.mark.slow
 def test_wine_at_depth_3_is_built_as_arrays(paper_data: object) -> None:
-    from hardwood.solvers.milp import formulate
+    from hardwood.solvers.formulations.milp import formulate
 
     encoding = _wine(paper_data, 3)
     assert sum(map(len, formula(Layout(encoding)).clauses)) > 800_000
@@ -153,7 +153,7 @@ def test_wine_at_depth_3_is_built_as_arrays(paper_data: object) -> None:
 
 
 def test_a_start_is_complete_in_every_formulation() -> None:
-    from hardwood.solvers.milp import formulate
+    from hardwood.solvers.formulations.milp import formulate
 
     rng = np.random.default_rng(1)
     X, y = rng.random((40, 3)), rng.integers(0, 3, 40)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from hardwood import Problem, Status, solve
-from hardwood.reachability import objective
 from hardwood.solvers import engine, registered_solvers
+from hardwood.tree.reach import objective
 from oracle import TinyProblem, optimal_objective
 from persistent_child import Workers
 from solver_cases import CASES, Case

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from hardwood import Problem, Status, datasets, solve
+from hardwood import Problem, Status, solve
+from hardwood.data import datasets
 
 pytestmark = pytest.mark.slow
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from hardwood import InvalidInputError, Problem, Tree, adversarial_accuracy
-from hardwood.datasets import PAPER_RADII, Dataset
+from hardwood.data.datasets import PAPER_RADII, Dataset
 from hardwood.experiments import charts, figures, scores, tables
 from hardwood.experiments.cells import BoundCell, CurveCell, FitCell, cell_from_dict, key_of, load_set, split
 from hardwood.experiments.grid import Choice, Grid, load_grid, shipped_grids

@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 
 from hardwood import HardwoodError, InvalidInputError, MissingEngineError
 from hardwood.cli.app import app, register_commands
-from hardwood.datasets import Dataset
+from hardwood.data.datasets import Dataset
 from hardwood.experiments.cells import Cell, CurveCell, key_of, load_set
 from hardwood.experiments.grid import Grid, load_grid
 from hardwood.experiments.log import Log, Record, open_log, read_log

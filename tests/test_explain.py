@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from hardwood import AttackModel, GreedyRobustTreeClassifier, InvalidInputError, Tree
 from hardwood.cli.app import app, register_commands
-from hardwood.explanation import explain
+from hardwood.evaluation.explanation import explain
 from strategies import trees
 
 register_commands()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hardwood import AttackModel, InvalidInputError, Model, Tree, load_model
-from hardwood.csv_table import read_csv
+from hardwood.data.csv import read_csv
 from hardwood.files import write_whole
 
 

@@ -7,9 +7,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from hardwood import GreedyRobustTreeClassifier, InvalidInputError, RobustForestClassifier, Tree, datasets
-from hardwood.ensemble import Ensemble
-from hardwood.forest import UndecidedAttackWarning
+from hardwood import GreedyRobustTreeClassifier, InvalidInputError, RobustForestClassifier, Tree
+from hardwood.data import datasets
+from hardwood.ensembles.voting import Ensemble
+from hardwood.estimators.forest import UndecidedAttackWarning
 from oracle import answer
 
 

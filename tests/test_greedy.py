@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from hardwood import GreedyRobustTreeClassifier, InvalidInputError, Problem, Status, datasets, solve
-from hardwood.reachability import objective
+from hardwood import GreedyRobustTreeClassifier, InvalidInputError, Problem, Status, solve
+from hardwood.data import datasets
+from hardwood.tree.reach import objective
 from oracle import TinyProblem, optimal_objective
 from strategies import problem_of, tiny_problems
 

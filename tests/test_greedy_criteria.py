@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from hardwood import GreedyRobustTreeClassifier, InvalidInputError, Problem, datasets, solve
-from hardwood.reachability import objective
+from hardwood import GreedyRobustTreeClassifier, InvalidInputError, Problem, solve
+from hardwood.data import datasets
 from hardwood.solvers.greedy import Events, GreedyLearner
+from hardwood.tree.reach import objective
 from oracle import TinyProblem, optimal_objective
 from strategies import problem_of, tiny_problems
 

@@ -9,10 +9,10 @@ import pytest
 from pysat.solvers import Solver
 
 from hardwood import InvalidInputError, Problem, Status, solve
-from hardwood.solvers.child import Built, Found, Job, Proved
-from hardwood.solvers.encoding import encode
-from hardwood.solvers.maxsat import build, lsu, rc2
-from hardwood.solvers.totalizer import count_literals, totalizer
+from hardwood.solvers.engines.child import Built, Found, Job, Proved
+from hardwood.solvers.formulations.encoding import encode
+from hardwood.solvers.formulations.maxsat import build, lsu, rc2
+from hardwood.solvers.formulations.totalizer import count_literals, totalizer
 
 RNG = np.random.default_rng(7)
 X, Y = RNG.random((40, 3)), RNG.integers(0, 2, 40)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from hardwood import MissingEngineError, Problem, Status, solve
-from hardwood.solvers.child import Built, Found, Job, Proved
-from hardwood.solvers.encoding import encode
-from hardwood.solvers.milp import binary, continuous, count_terms, formulate
+from hardwood.solvers.engines.child import Built, Found, Job, Proved
+from hardwood.solvers.formulations.encoding import encode
+from hardwood.solvers.formulations.milp import binary, continuous, count_terms, formulate
 
 RNG = np.random.default_rng(11)
 X, Y = RNG.random((30, 3)), RNG.integers(0, 2, 30)
@@ -52,7 +52,7 @@ def test_highs_takes_the_start(engine: object, strengthen: bool) -> None:
 def test_the_linear_relaxation_of_the_strengthened_binary_form_is_tight_at_depth_1() -> None:
     import highspy
 
-    from hardwood.solvers.highs import _as_lp
+    from hardwood.solvers.engines.highs import _as_lp
 
     model = formulate(encode(PROBLEM, strengthen=True), continuous=False).model
     lp = _as_lp(highspy, model)

@@ -27,10 +27,10 @@ from hardwood import (
     robust_radius,
     solve,
 )
-from hardwood.categories import CategoryEncoding
 from hardwood.cli.app import app, register_commands
-from hardwood.reachability import robust_errors
+from hardwood.data.categories import CategoryEncoding
 from hardwood.solvers import registered_solvers
+from hardwood.tree.reach import robust_errors
 from oracle import is_fooled
 
 register_commands()

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hardwood import GreedyRobustTreeClassifier, Tree, attack_samples, datasets, robust_radius
-from hardwood.export import from_sklearn
+from hardwood import GreedyRobustTreeClassifier, Tree, attack_samples, robust_radius
+from hardwood.data import datasets
+from hardwood.export.libraries import from_sklearn
 
 pytestmark = pytest.mark.slow
 SETS = {"haberman": 0.05, "diabetes": 0.05, "banknote-authentication": 0.07}

@@ -8,7 +8,9 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import hardwood
-from hardwood import InvalidInputError, datasets, export
+from hardwood import InvalidInputError
+from hardwood.data import datasets
+from hardwood.export import libraries as export
 
 PUBLIC = [
     "AttackModel",

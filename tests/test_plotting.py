@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from hardwood import GreedyRobustTreeClassifier, InvalidInputError, MissingEngineError, Result, adversarial_accuracy
 from hardwood.plotting import plot_convergence, plot_regions, plot_robustness_curve, plot_tree
-from hardwood.result import Status, TracePoint
+from hardwood.solvers.result import Status, TracePoint
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from hardwood import AttackModel, InvalidInputError, Problem
-from hardwood.thresholds import (
+from hardwood.problem.endpoints import (
     MOST_VALUES_AT_ONCE,
     Clusters,
     blocks,

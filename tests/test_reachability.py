@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardwood import Problem, Tree, adversarial_accuracy, attack_samples, robust_radius
-from hardwood.reachability import certain_counts, objective, place, reached_nodes, robust_errors, to_indices
-from hardwood.thresholds import candidates
-from hardwood.tree import IndexTree
+from hardwood.problem.endpoints import candidates
+from hardwood.tree.reach import certain_counts, objective, place, reached_nodes, robust_errors, to_indices
+from hardwood.tree.tree import IndexTree
 from oracle import TinyProblem, answer, is_fooled
 from strategies import attack_of, problem_of, tiny_problems, trees
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 from hardwood import InvalidInputError, Problem, Tree
-from hardwood.export import from_sklearn
-from hardwood.reachability import objective, robust_errors, to_indices
-from hardwood.relabel import relabel
+from hardwood.export.libraries import from_sklearn
+from hardwood.solvers.relabel import relabel
+from hardwood.tree.reach import objective, robust_errors, to_indices
 from oracle import is_fooled
 from strategies import problem_of, tiny_problems, trees
 
@@ -177,7 +177,7 @@ def test_a_leaf_that_no_sample_reaches_keeps_its_label():
 
 
 def test_scikit_learn_trees_with_more_than_64_leaves_lose_less(paper_data):
-    from hardwood.datasets import load, paper_split
+    from hardwood.data.datasets import load, paper_split
 
     data = load("wine", paper_data)
     split = paper_split(data.X, data.y)

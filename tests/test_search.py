@@ -13,9 +13,9 @@ import pytest
 
 from hardwood import Problem
 from hardwood.errors import InvalidInputError
-from hardwood.result import Result, Status
 from hardwood.solvers import solve
-from hardwood.solvers.search_model import SearchModel, best_stump
+from hardwood.solvers.result import Result, Status
+from hardwood.solvers.search.model import SearchModel, best_stump
 from oracle import TinyProblem, optimal_objective
 from strategies import problem_of
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from hardwood import Problem
-from hardwood.result import Status
 from hardwood.solvers import solve
+from hardwood.solvers.result import Status
 
 pytestmark = pytest.mark.slow
 

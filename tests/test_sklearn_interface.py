@@ -34,9 +34,9 @@ from hardwood import (
     adversarial_accuracy,
     make_adversarial_scorer,
 )
-from hardwood.export import from_sklearn
-from hardwood.leaf_statistics import LeafStatistics
-from hardwood.reachability import robust_errors
+from hardwood.export.libraries import from_sklearn
+from hardwood.tree.reach import robust_errors
+from hardwood.tree.statistics import LeafStatistics
 
 # The check expects a class of weight 0.0001 to be given up. scikit-learn's own trees do so only because the check sets
 # their min_weight_fraction_leaf; a tree that minimises errors keeps what costs nothing to keep.
@@ -150,7 +150,7 @@ def test_statistics_do_not_depend_on_the_size_of_chunks(
     X, y = iris
     clf = GreedyRobustTreeClassifier(3, attack=0.2).fit(X, y)
     problem = Problem.from_data(X, y, 0.2, 3)
-    monkeypatch.setattr("hardwood.leaf_statistics._CHUNK", 7)
+    monkeypatch.setattr("hardwood.tree.statistics._CHUNK", 7)
     small = LeafStatistics.of(clf.tree_, problem)
     assert np.array_equal(small.certain_weight(), clf.leaf_weight_)
     assert small.weight[small.is_lost].sum() == clf.result_.objective

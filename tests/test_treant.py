@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 from scipy.optimize import minimize
 
-from hardwood import AttackRules, InvalidInputError, Problem, TreantClassifier, Tree, datasets, load_model, solve
-from hardwood.attack_rules import AttackRule, Options
+from hardwood import AttackRules, InvalidInputError, Problem, TreantClassifier, Tree, load_model, solve
+from hardwood.attack.rules import AttackRule, Options
+from hardwood.data import datasets
 from hardwood.kernels.treant import best_predictions
-from hardwood.reachability import objective
 from hardwood.solvers.treant import Growth, solve_against_rules
+from hardwood.tree.reach import objective
 from oracle import TinyProblem, answer, optimal_objective
 from strategies import problem_of, tiny_problems
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardwood import InvalidInputError, Tree
-from hardwood.tree import IndexTree
+from hardwood.tree.tree import IndexTree
 from oracle import answer
 from strategies import trees
 

@@ -5,24 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hardwood._version import __version__
-from hardwood.attack_model import AttackModel
-from hardwood.attack_rules import AttackRules
-from hardwood.attacks import attack_samples, robust_radius
+from hardwood.attack.model import AttackModel
+from hardwood.attack.rules import AttackRules
 from hardwood.bounds import adversarial_accuracy_bound, choose_epsilons, epsilon_curve, robust_feature_report
 from hardwood.errors import HardwoodError, InvalidInputError, MissingEngineError, SolverError
-from hardwood.metrics import accuracy, adversarial_accuracy
-from hardwood.model_file import Model, load_model
-from hardwood.problem import Problem
-from hardwood.relabel import relabel
-from hardwood.result import Result, Status
+from hardwood.evaluation.adversarial import attack_samples, robust_radius
+from hardwood.evaluation.metrics import accuracy, adversarial_accuracy
+from hardwood.export.model_file import Model, load_model
+from hardwood.problem.problem import Problem
 from hardwood.solvers import solve
-from hardwood.tree import Tree
+from hardwood.solvers.relabel import relabel
+from hardwood.solvers.result import Result, Status
+from hardwood.tree.tree import Tree
 
 if TYPE_CHECKING:
-    from hardwood.estimators import GreedyRobustTreeClassifier, RobustTreeClassifier
-    from hardwood.forest import RobustForestClassifier
-    from hardwood.learners import RobustRelabeler, TreantClassifier
-    from hardwood.model_selection import RobustTreeCV, make_adversarial_scorer
+    from hardwood.estimators.cross_validation import RobustTreeCV, make_adversarial_scorer
+    from hardwood.estimators.forest import RobustForestClassifier
+    from hardwood.estimators.treant import RobustRelabeler, TreantClassifier
+    from hardwood.estimators.trees import GreedyRobustTreeClassifier, RobustTreeClassifier
 
 __all__ = [
     "AttackModel",
@@ -59,13 +59,13 @@ __all__ = [
 
 # Loaded on first use: they need scikit-learn, which takes a second that the child processes of solvers should not pay.
 _LAZY = {
-    "GreedyRobustTreeClassifier": "hardwood.estimators",
-    "RobustForestClassifier": "hardwood.forest",
-    "RobustRelabeler": "hardwood.learners",
-    "RobustTreeCV": "hardwood.model_selection",
-    "RobustTreeClassifier": "hardwood.estimators",
-    "TreantClassifier": "hardwood.learners",
-    "make_adversarial_scorer": "hardwood.model_selection",
+    "GreedyRobustTreeClassifier": "hardwood.estimators.trees",
+    "RobustForestClassifier": "hardwood.estimators.forest",
+    "RobustRelabeler": "hardwood.estimators.treant",
+    "RobustTreeCV": "hardwood.estimators.cross_validation",
+    "RobustTreeClassifier": "hardwood.estimators.trees",
+    "TreantClassifier": "hardwood.estimators.treant",
+    "make_adversarial_scorer": "hardwood.estimators.cross_validation",
 }
 
 

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from hardwood.bounds.conflict_index import IntArray, RankedBoxes
 from hardwood.bounds.conflicts import BYTES_PER_PAIR, Vertices, estimate_conflicts, first_conflict, merge_equal
-from hardwood.bounds.packing import MEMORY_LIMIT
+from hardwood.bounds.cover_search import MEMORY_LIMIT
 from hardwood.bounds.vertex_cover import ConflictGraph, Cover, IntegerWeights
 from hardwood.errors import SolverError
-from hardwood.problem import Problem
+from hardwood.problem.problem import Problem
 
 FloatArray = NDArray[np.float64]
 

@@ -1,8 +1,8 @@
 """Which samples exclude each other: boxes of different classes that share a point.
 
 Two samples of different classes conflict iff their boxes meet on every feature; then no model whatever can get both
-right against the attacker. The comparison is one of endpoint ranks (`hardwood.thresholds`), so that boxes which touch
-up to rounding conflict, and it is made in one place, `hardwood.kernels.conflicts.meets`.
+right against the attacker. The comparison is one of endpoint ranks (`hardwood.problem.endpoints`), so that boxes which
+touch up to rounding conflict, and it is made in one place, `hardwood.kernels.conflicts.meets`.
 
 Pairs are never kept as an n × n matrix. Equal samples are merged, vertices are put into an order in which neighbours
 stand together, and an index of bitsets answers "whom does this box meet?" for many boxes at a time.
@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hardwood.bounds.conflict_index import ConflictIndex, Int32Array, IntArray, RankedBoxes
-from hardwood.bounds.packing import MEMORY_LIMIT
+from hardwood.bounds.cover_search import MEMORY_LIMIT
 from hardwood.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from hardwood.problem import Problem
+    from hardwood.problem.problem import Problem
 
 BYTES_PER_PAIR = 16
 """Memory that one conflict takes in a list of pairs."""

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardwood.attack_model import AttackModel
+from hardwood.attack.model import AttackModel
 from hardwood.bounds.box_family import BoxFamily
 from hardwood.bounds.vertex_cover import ConflictGraph
 from hardwood.errors import InvalidInputError

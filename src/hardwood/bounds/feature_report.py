@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardwood.attack_model import AttackModel
+from hardwood.attack.model import AttackModel
 from hardwood.bounds.box_family import BoxFamily
 from hardwood.bounds.conflict_index import RankedBoxes
 from hardwood.bounds.epsilons import Progress

@@ -4,7 +4,7 @@ Two classes make the graph bipartite, and a maximum flow solves it exactly. With
 the linear relaxation, solved as a flow between two copies of the samples, has values 0, ½ and 1 only, and (Nemhauser
 & Trotter, "Vertex packings: structural properties and algorithms", Mathematical Programming 8, 1975) some optimal
 cover contains all samples at 1 and none at 0. What remains are the samples at ½, half of whose weight is a valid lower
-bound; `hardwood.bounds.odd_conflicts` raises it where that is cheap.
+bound; `hardwood.bounds.many_classes` raises it where that is cheap.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from hardwood.bounds.conflict_index import BoolArray, ConflictIndex, IntArray, RankedBoxes
 from hardwood.bounds.conflicts import Vertices
-from hardwood.bounds.odd_conflicts import cover_beyond_relaxation
-from hardwood.bounds.packing import MEMORY_LIMIT, CoverSearch
+from hardwood.bounds.cover_search import MEMORY_LIMIT, CoverSearch
+from hardwood.bounds.many_classes import cover_beyond_relaxation
 
 
 @dataclass(frozen=True, eq=False)

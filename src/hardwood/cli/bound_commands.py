@@ -33,7 +33,7 @@ from hardwood.cli.inputs import (
     read_csv,
 )
 from hardwood.cli.output import percent, print_json, print_table
-from hardwood.csv_table import CsvTable
+from hardwood.data.csv import CsvTable
 from hardwood.errors import InvalidInputError
 from hardwood.files import write_whole
 

@@ -22,8 +22,8 @@ from hardwood.cli.inputs import (
     read_csv,
 )
 from hardwood.cli.output import percent, print_json, print_table
-from hardwood.comparison import DEFAULT_LEARNERS, Comparison, Row, Score, compare
 from hardwood.errors import InvalidInputError
+from hardwood.evaluation.comparison import DEFAULT_LEARNERS, Comparison, Row, Score, compare
 from hardwood.files import write_whole
 
 
@@ -82,7 +82,7 @@ def compare_command(
 
 
 def _save_plot(comparison: Comparison, path: Path) -> None:
-    from hardwood.comparison_plot import plot_comparison
+    from hardwood.plotting.comparison import plot_comparison
 
     figure = plot_comparison(comparison).get_figure(root=True)
     assert figure is not None

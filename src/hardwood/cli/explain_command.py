@@ -12,9 +12,9 @@ from hardwood.cli.app import app
 from hardwood.cli.inputs import DataArgument, JsonOption, features_of_model, labels_like, read_csv
 from hardwood.cli.output import print_json
 from hardwood.errors import InvalidInputError
-from hardwood.explanation import explain as explain_sample
+from hardwood.evaluation.explanation import explain as explain_sample
+from hardwood.export.model_file import Model
 from hardwood.files import write_whole
-from hardwood.model_file import Model
 
 ModelArgument = Annotated[Path, typer.Argument(help="Model file written by 'hardwood fit'.", show_default=False)]
 

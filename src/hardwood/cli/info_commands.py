@@ -61,10 +61,10 @@ def demo(
     from sklearn.model_selection import train_test_split
     from sklearn.tree import DecisionTreeClassifier
 
-    from hardwood.attack_model import AttackModel
-    from hardwood.estimators import GreedyRobustTreeClassifier, RobustTreeClassifier
-    from hardwood.export import from_sklearn
-    from hardwood.metrics import accuracy, adversarial_accuracy
+    from hardwood.attack.model import AttackModel
+    from hardwood.estimators.trees import GreedyRobustTreeClassifier, RobustTreeClassifier
+    from hardwood.evaluation.metrics import accuracy, adversarial_accuracy
+    from hardwood.export.libraries import from_sklearn
 
     bunch = load_breast_cancer()
     names = tuple(str(name) for name in bunch.feature_names)

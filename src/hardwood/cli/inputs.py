@@ -9,11 +9,11 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from hardwood.attack_model import AttackModel
-from hardwood.attack_text import read_attack, with_labels_of
-from hardwood.csv_table import CsvTable, read_csv
+from hardwood.attack.model import AttackModel
+from hardwood.attack.spelling import read_attack, with_labels_of
+from hardwood.data.csv import CsvTable, read_csv
 from hardwood.errors import InvalidInputError
-from hardwood.tree import Tree
+from hardwood.tree.tree import Tree
 
 DataArgument = Annotated[Path, typer.Argument(help="CSV file with a header row.", show_default=False)]
 TargetOption = Annotated[str, typer.Option("--target", "-t", help="Column with the classes.", show_default=False)]

@@ -12,8 +12,6 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from hardwood.attacks import AttackedData, attack_samples, robust_radius
-from hardwood.categories import CategoryEncoding
 from hardwood.cli.app import app
 from hardwood.cli.inputs import (
     AttackedClassOption,
@@ -29,15 +27,17 @@ from hardwood.cli.inputs import (
     read_csv,
 )
 from hardwood.cli.output import percent, print_json, print_table
+from hardwood.data.categories import CategoryEncoding
+from hardwood.data.frames import has_missing
 from hardwood.errors import InvalidInputError
+from hardwood.evaluation.adversarial import AttackedData, attack_samples, robust_radius
+from hardwood.evaluation.metrics import accuracy, adversarial_accuracy
+from hardwood.export.model_file import Model, training_record
 from hardwood.files import write_whole
-from hardwood.metrics import accuracy, adversarial_accuracy
-from hardwood.model_file import Model, training_record
-from hardwood.problem import Problem, fit_attack
-from hardwood.progress import progress_display
-from hardwood.result import Result, Status
+from hardwood.problem.problem import Problem, fit_attack
 from hardwood.solvers import get_solver, solve
-from hardwood.tables import has_missing
+from hardwood.solvers.display import progress_display
+from hardwood.solvers.result import Result, Status
 
 ModelArgument = Annotated[Path, typer.Argument(help="Model file written by 'hardwood fit'.", show_default=False)]
 

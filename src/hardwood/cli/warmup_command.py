@@ -17,7 +17,7 @@ def warm_up() -> None:
     import numpy as np
 
     import hardwood.kernels
-    from hardwood.problem import Problem
+    from hardwood.problem.problem import Problem
     from hardwood.solvers import solve
 
     started = time.perf_counter()

@@ -17,12 +17,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hardwood.datasets import Dataset, Split, load, make_blobs, make_moons, make_xor, paper_split
+from hardwood.data.datasets import Dataset, Split, load, make_blobs, make_moons, make_xor, paper_split
+from hardwood.evaluation.metrics import accuracy, adversarial_accuracy
 from hardwood.experiments.methods import Learner
-from hardwood.metrics import accuracy, adversarial_accuracy
-from hardwood.problem import Problem
-from hardwood.result import Result
+from hardwood.problem.problem import Problem
 from hardwood.solvers import get_solver, solve
+from hardwood.solvers.result import Result
 
 MOST_TRACE_POINTS = 200
 

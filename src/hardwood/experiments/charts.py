@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from hardwood.datasets import PAPER_RADII
+from hardwood.data.datasets import PAPER_RADII
 from hardwood.experiments.cells import CurveCell, key_of
 from hardwood.experiments.grid import Grid
 from hardwood.experiments.log import Log, Record
 from hardwood.experiments.published import PUBLISHED
 from hardwood.experiments.scores import Instance, error_at, fit_records, mean_and_error, ratios, standings
-from hardwood.tree import Tree
+from hardwood.tree.tree import Tree
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c6d31")
 """Okabe & Ito's colours, which readers with any colour vision tell apart, yellow replaced by a brown that shows."""

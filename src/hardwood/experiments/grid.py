@@ -11,7 +11,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from hardwood.datasets import PAPER_RADII
+from hardwood.data.datasets import PAPER_RADII
 from hardwood.errors import InvalidInputError
 from hardwood.experiments.cells import MADE_UP, BoundCell, Cell, CurveCell, FitCell, key_of
 from hardwood.experiments.log import Log, Record

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from hardwood.problem import Problem
-from hardwood.reachability import BoolArray, reached_nodes, robust_errors
-from hardwood.tree import Tree
+from hardwood.problem.problem import Problem
+from hardwood.tree.reach import BoolArray, reached_nodes, robust_errors
+from hardwood.tree.tree import Tree
 
 MOST_SAMPLES_LISTED = 25
 """Of the samples that can be pushed across a split, so many are listed, those nearest to the threshold first."""

@@ -18,7 +18,7 @@ from itertools import islice
 from typing import Any, Protocol
 
 from hardwood._version import __version__
-from hardwood.datasets import Dataset
+from hardwood.data.datasets import Dataset
 from hardwood.errors import InvalidInputError, MissingEngineError
 from hardwood.experiments.cells import Cell, key_of
 from hardwood.experiments.grid import Grid

@@ -7,7 +7,7 @@ import io
 import math
 from dataclasses import dataclass, field
 
-from hardwood.datasets import PAPER_RADII
+from hardwood.data.datasets import PAPER_RADII
 from hardwood.experiments.cells import CurveCell, key_of
 from hardwood.experiments.charts import shows_time
 from hardwood.experiments.grid import Grid

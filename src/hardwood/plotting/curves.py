@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hardwood.attacks import robust_radius
 from hardwood.errors import InvalidInputError
+from hardwood.evaluation.adversarial import robust_radius
 from hardwood.plotting.style import DASHES, colour_of, named_models, new_axes, tidy, tree_of
-from hardwood.result import Result, Status
+from hardwood.solvers.result import Result, Status
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardwood.attacks import AttackedData, attack_samples
 from hardwood.errors import InvalidInputError
+from hardwood.evaluation.adversarial import AttackedData, attack_samples
 from hardwood.plotting.style import MARKERS, attack_of, colour_of, new_axes, tree_of
-from hardwood.tree import Tree
+from hardwood.tree.tree import Tree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

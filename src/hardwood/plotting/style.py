@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from hardwood.errors import InvalidInputError, MissingEngineError
-from hardwood.export import from_sklearn
-from hardwood.tree import Tree
+from hardwood.export.libraries import from_sklearn
+from hardwood.tree.tree import Tree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

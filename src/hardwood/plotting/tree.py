@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardwood.attacks import AttackedData
-from hardwood.leaf_statistics import LeafStatistics
+from hardwood.evaluation.adversarial import AttackedData
 from hardwood.plotting.style import FRAGILE, attack_of, colour_of, new_axes, tree_of
-from hardwood.tree import Tree
+from hardwood.tree.statistics import LeafStatistics
+from hardwood.tree.tree import Tree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

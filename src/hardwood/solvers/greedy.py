@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardwood.errors import InvalidInputError
-from hardwood.problem import Problem
-from hardwood.solvers.base import Run, Solver, register
-from hardwood.thresholds import blocks, cluster, index_of
-from hardwood.tree import IndexTree
+from hardwood.problem.endpoints import blocks, cluster, index_of
+from hardwood.problem.problem import Problem
+from hardwood.solvers.solve import Run, Solver, register
+from hardwood.tree.tree import IndexTree
 
 CRITERIA = ("groot", "chen", "adversarial-error")
 IMPURITIES = ("gini", "entropy")

@@ -25,13 +25,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hardwood.attack_rules import AttackRules, Options
+from hardwood.attack.rules import AttackRules, Options
 from hardwood.errors import InvalidInputError
-from hardwood.problem import Problem
-from hardwood.reachability import to_indices, tree_from_nested
-from hardwood.result import Result, Status, TracePoint
-from hardwood.solvers.base import Run, Solver, register
-from hardwood.tree import IndexTree
+from hardwood.problem.problem import Problem
+from hardwood.solvers.result import Result, Status, TracePoint
+from hardwood.solvers.solve import Run, Solver, register
+from hardwood.tree.reach import to_indices, tree_from_nested
+from hardwood.tree.tree import IndexTree
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -1,0 +1,54 @@
+// Control for Python.
+#include "control.h"
+
+#include "bindings/bind.h"
+
+#include <nanobind/stl/optional.h>
+
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+
+namespace hardwood
+{
+namespace
+{
+double secondsOf(std::optional<double> seconds)
+{
+    if (!seconds)
+        return std::numeric_limits<double>::infinity();
+    if (std::isnan(*seconds))
+        throw nb::value_error("a number of seconds must not be NaN");
+    return *seconds;
+}
+
+// Whether Python has a signal to handle; the exception that its handler raised stays set until the call returns.
+bool signalRaised()
+{
+    nb::gil_scoped_acquire gil;
+    return PyErr_Occurred() != nullptr || PyErr_CheckSignals() != 0;
+}
+}  // namespace
+
+void bindControl(nb::module_ &m)
+{
+    nb::class_<Control>(m, "Control",
+                        "How a long computation is stopped: by `request_stop()` from any thread, or by its deadline.")
+        .def(
+            "__init__",
+            [](Control *self, std::optional<double> seconds)
+            {
+                new (self) Control();
+                self->setTimeLeft(secondsOf(seconds));
+                self->setPoll(signalRaised);
+            },
+            nb::arg("time_left").none() = nb::none())
+        .def("set_time_left", [](Control &self, std::optional<double> seconds)
+             { self.setTimeLeft(secondsOf(seconds)); }, nb::arg("seconds").none(),
+             "Let the run end in so many seconds from now; None for never.")
+        .def("request_stop", &Control::requestStop, "Ask the computation to end at its next look.")
+        .def_prop_ro("stopped", [](Control &self) { return self.shouldStop(); },
+                     "Whether somebody asked for an end or the deadline has passed.");
+}
+}  // namespace hardwood

@@ -1,0 +1,8 @@
+// The module hardwood._core: Python decides, the core computes.
+#include "bindings/bind.h"
+
+NB_MODULE(_core, m)
+{
+    m.doc() = "The compiled core of hardwood: arrays in, arrays out.";
+    hardwood::bindControl(m);
+}

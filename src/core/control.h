@@ -1,0 +1,95 @@
+// How a long computation is stopped, and what it tells while it runs.
+//
+// Python makes one Control for a run and keeps it; every loop of the core that can last longer than a fifth of a second
+// asks `should_stop()` now and then. A Control says yes when somebody asked for it, when the deadline has passed, or
+// when the caller's own poll (a signal in Python, say) says so. Once it has said yes it never says no again.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <limits>
+
+namespace hardwood
+{
+class Control
+{
+    using Clock = std::chrono::steady_clock;
+
+    std::atomic<bool> stopped_{false};
+    std::atomic<std::int64_t> deadline_{std::numeric_limits<std::int64_t>::max()};  // nanoseconds of the steady clock
+    std::function<bool()> poll_;            // asked by the thread that called from Python, at most every `pollEvery`
+    std::atomic<std::int64_t> nextPoll_{0};
+    static constexpr std::int64_t pollEvery = 50'000'000;  // nanoseconds
+
+    static std::int64_t now() { return Clock::now().time_since_epoch().count(); }
+
+public:
+    // Let the run end in `seconds` from now; infinity or more than a century means never.
+    void setTimeLeft(double seconds)
+    {
+        constexpr double century = 3.2e9;
+        deadline_ = seconds < century ? now() + static_cast<std::int64_t>(seconds * 1e9)
+                                      : std::numeric_limits<std::int64_t>::max();
+    }
+
+    // What is asked beside flag and clock, with the caller's locks; set before the computation starts.
+    void setPoll(std::function<bool()> poll) { poll_ = std::move(poll); }
+
+    void requestStop() { stopped_.store(true, std::memory_order_relaxed); }
+
+    // One relaxed load: cheap enough for inner loops.
+    [[nodiscard]] bool stopRequested() const { return stopped_.load(std::memory_order_relaxed); }
+
+    // Look at flag and clock: some thirty nanoseconds, for loops whose turns take a microsecond or more.
+    [[nodiscard]] bool shouldStop()
+    {
+        if (stopRequested())
+            return true;
+        auto const time = now();
+        if (time >= deadline_.load(std::memory_order_relaxed))
+        {
+            requestStop();
+            return true;
+        }
+        return false;
+    }
+
+    // As `shouldStop`, and ask the caller's poll; only for the thread that was called from Python.
+    [[nodiscard]] bool shouldStopOrPoll()
+    {
+        if (shouldStop())
+            return true;
+        auto const time = now();
+        if (poll_ && time >= nextPoll_.load(std::memory_order_relaxed))
+        {
+            nextPoll_.store(time + pollEvery, std::memory_order_relaxed);
+            if (poll_())
+                requestStop();
+        }
+        return stopRequested();
+    }
+};
+
+// Counts turns of a loop and looks at the clock every so often, where a single turn takes nanoseconds.
+class Ticker
+{
+    Control &control_;
+    std::int64_t left_;
+    std::int64_t every_;
+
+public:
+    explicit Ticker(Control &control, std::int64_t every = 1 << 14) : control_(control), left_(every), every_(every) {}
+
+    // Whether to stop, after `turns` more turns.
+    [[nodiscard]] bool operator()(std::int64_t turns = 1)
+    {
+        left_ -= turns;
+        if (left_ > 0)
+            return false;
+        left_ = every_;
+        return control_.shouldStopOrPoll();
+    }
+};
+}  // namespace hardwood

@@ -1,0 +1,345 @@
+"""Attackers as rewriting rules with a budget, after TREANT.
+
+A rule says: a sample whose feature lies in an interval can have it changed by any amount within limits, at a cost
+(Calzavara et al., "TREANT: Training Evasion-Aware Decision Trees", 2020, "Threat model"). Rules may be applied in turn,
+also repeatedly, as long as the total cost on a sample stays within the budget.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardwood.attack.model import AttackModel
+from hardwood.errors import InvalidInputError
+from hardwood.files import read_text
+from hardwood.problem.endpoints import cluster
+from hardwood.problem.problem import Problem
+from hardwood.tree.tree import Tree
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+RankArray = NDArray[np.int32]
+
+MOST_LEVELS = 1000
+"""An attacker whose budget allows more different costs than this on one feature is refused."""
+_SLACK = 1e-9
+
+
+@dataclass(frozen=True)
+class AttackRule:
+    """Change `feature` by an amount in ``[down, up]`` if it lies in ``[low, high]``, for `cost`.
+
+    Parameters
+    ----------
+    feature : str or int
+        Name or index.
+    down, up : float
+        Limits of the change, ``down <= 0 <= up``.
+    cost : float
+    low, high : float
+        Precondition; by default there is none.
+    """
+
+    feature: str | int
+    down: float
+    up: float
+    cost: float = 1.0
+    low: float = -math.inf
+    high: float = math.inf
+
+    def __post_init__(self) -> None:
+        where = f"the rule on feature {self.feature!r}"
+        if not self.down <= 0 <= self.up:
+            raise InvalidInputError(f"{where} changes by [{self.down}, {self.up}]; the interval must contain 0")
+        if not 0 <= self.cost < math.inf:
+            raise InvalidInputError(f"{where} costs {self.cost!r}; a cost is a number >= 0")
+        if not self.low <= self.high:
+            raise InvalidInputError(f"{where} applies within [{self.low}, {self.high}], which is empty")
+
+
+@dataclass(frozen=True)
+class AttackRules:
+    """An attacker who may apply rewriting rules up to a budget.
+
+    Parameters
+    ----------
+    rules : sequence of AttackRule
+    budget : float
+        What all changes to one sample may cost together.
+    max_per_feature : int or None
+        How often rules may be applied to one feature of a sample; None for as often as the budget allows.
+    """
+
+    rules: tuple[AttackRule, ...]
+    budget: float
+    max_per_feature: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rules", tuple(self.rules))
+        if not 0 <= self.budget < math.inf:
+            raise InvalidInputError(f"budget={self.budget!r}; it must be a number >= 0")
+        if self.max_per_feature is not None and (
+            isinstance(self.max_per_feature, bool)
+            or not isinstance(self.max_per_feature, int)
+            or self.max_per_feature < 1
+        ):
+            raise InvalidInputError(f"max_per_feature={self.max_per_feature!r}; it must be a whole number >= 1 or None")
+        free = [rule for rule in self.rules if rule.cost == 0]
+        if free and self.max_per_feature is None:
+            raise InvalidInputError(
+                f"the rule on feature {free[0].feature!r} costs nothing and may be applied without end; "
+                "give it a cost or set max_per_feature"
+            )
+
+    @classmethod
+    def from_attack_model(cls, attack: Any, n_features: int, feature_names: Sequence[str] | None = None) -> AttackRules:
+        """Express an L∞ or box attack as rules: one per feature, to be applied once, all of them affordable."""
+        down, up = AttackModel.parse(attack).reach(n_features, feature_names)
+        if len(down) != 1:
+            raise InvalidInputError("an attack that differs between classes cannot be written as rules")
+        rules = [
+            AttackRule(j, -float(down[0, j]), float(up[0, j])) for j in range(n_features) if down[0, j] + up[0, j] > 0
+        ]
+        return cls(tuple(rules), budget=float(len(rules)), max_per_feature=1)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> AttackRules:
+        """Read plain data; see `load` for the format."""
+        if not isinstance(data, Mapping) or "rules" not in data or "budget" not in data:
+            raise InvalidInputError('attacker rules need the entries "budget" and "rules"')
+        rules = []
+        for number, entry in enumerate(data["rules"]):
+            unknown = sorted(set(entry) - {"feature", "within", "magnitude", "cost"})
+            if unknown:
+                raise InvalidInputError(f"rule {number} has the entry {unknown[0]!r}; known are feature, within, "
+                                        "magnitude and cost")  # fmt: skip
+            try:
+                magnitude = entry["magnitude"]
+                down, up = magnitude if isinstance(magnitude, Sequence) else sorted((0.0, float(magnitude)))
+                low, high = entry.get("within", (None, None))
+                rules.append(
+                    AttackRule(
+                        feature=entry["feature"],
+                        down=_number(down, -math.inf),
+                        up=_number(up, math.inf),
+                        cost=float(entry.get("cost", 1.0)),
+                        low=_number(low, -math.inf),
+                        high=_number(high, math.inf),
+                    )
+                )
+            except (KeyError, TypeError, ValueError) as error:
+                if isinstance(error, InvalidInputError):
+                    raise
+                raise InvalidInputError(f"rule {number} ({entry!r}) cannot be read: {error!r}") from error
+        return cls(tuple(rules), float(data["budget"]), data.get("max_per_feature"))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON; None stands for no limit."""
+
+        def plain(value: float) -> float | None:
+            return None if math.isinf(value) else value
+
+        return {
+            "budget": self.budget,
+            "max_per_feature": self.max_per_feature,
+            "rules": [
+                {
+                    "feature": rule.feature,
+                    "within": [plain(rule.low), plain(rule.high)],
+                    "magnitude": [plain(rule.down), plain(rule.up)],
+                    "cost": rule.cost,
+                }
+                for rule in self.rules
+            ],
+        }
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> AttackRules:
+        """Read rules from a JSON file.
+
+        ::
+
+            {"budget": 3,
+             "rules": [{"feature": "income", "within": [0, 50000], "magnitude": 2000, "cost": 1},
+                       {"feature": "hours", "magnitude": [-5, 5], "cost": 2}]}
+
+        ``magnitude`` is the largest change, or its two limits; ``within``, where the rule applies (everywhere without
+        it; null for no limit); ``cost`` is 1 by default.
+        """
+        text = read_text(path, "attacker rules")
+        try:
+            return cls.from_dict(json.loads(text))
+        except json.JSONDecodeError as error:
+            raise InvalidInputError(f"{path} is not JSON (line {error.lineno}: {error.msg})") from error
+
+    def intervals(
+        self, X: FloatArray, feature_names: Sequence[str] | None = None
+    ) -> list[tuple[FloatArray, FloatArray, FloatArray]]:
+        """Return, per feature, where the attacker can put each sample at each cost.
+
+        Since every change may also be smaller, what can be reached within a cost is one interval around the value.
+
+        Returns
+        -------
+        list of (cost, low, high)
+            For each feature the costs at which more becomes possible, in increasing order and starting with 0, and the
+            ends of the intervals, of shape (n_levels, n_samples).
+        """
+        by_feature: list[list[AttackRule]] = [[] for _ in range(X.shape[1])]
+        for rule in self.rules:
+            by_feature[AttackModel._position(rule.feature, X.shape[1], feature_names)].append(rule)
+        return [self._reach(X[:, j], rules) for j, rules in enumerate(by_feature)]
+
+    def _reach(self, values: FloatArray, rules: list[AttackRule]) -> tuple[FloatArray, FloatArray, FloatArray]:
+        reached = {0.0: (values, values)}
+        # Costs at which the last application reached something new.
+        news = {0.0}
+        applications = 0
+        while news and (self.max_per_feature is None or applications < self.max_per_feature):
+            applications += 1
+            extended = dict(reached)
+            before, news = news, set()
+            for cost in before:
+                low, high = reached[cost]
+                for rule in rules:
+                    total = round(cost + rule.cost, 9)
+                    if total > self.budget + _SLACK:
+                        continue
+                    start, end = np.maximum(low, rule.low), np.minimum(high, rule.high)
+                    applies = start <= end
+                    old_low, old_high = extended.get(total, (low, high))
+                    new_low = np.where(applies, np.minimum(old_low, start + rule.down), old_low)
+                    new_high = np.where(applies, np.maximum(old_high, end + rule.up), old_high)
+                    if total not in extended or (new_low < old_low).any() or (new_high > old_high).any():
+                        extended[total] = (new_low, new_high)
+                        news.add(total)
+            if len(extended) > MOST_LEVELS:
+                raise InvalidInputError(
+                    f"the budget of {self.budget:g} allows more than {MOST_LEVELS} different costs on one feature; "
+                    "use coarser costs or a smaller budget"
+                )
+            reached = extended
+        costs = np.array(sorted(reached))
+        low = np.minimum.accumulate(np.array([reached[cost][0] for cost in costs]), axis=0)
+        high = np.maximum.accumulate(np.array([reached[cost][1] for cost in costs]), axis=0)
+        more = np.concatenate(
+            [[True], (np.diff(low, axis=0) < 0).any(axis=1) | (np.diff(high, axis=0) > 0).any(axis=1)]
+        )
+        return costs[more], low[more], high[more]
+
+    def fooled(self, tree: Tree, X: FloatArray, label: IntArray) -> BoolArray:
+        """Return, for each sample, whether the attacker can afford to make the tree misclassify it.
+
+        Parameters
+        ----------
+        tree : Tree
+        X : float array of shape (n_samples, n_features)
+        label : int array of shape (n_samples,)
+            Class indices in terms of ``tree.classes``; -1 for a label that the tree does not know.
+        """
+        levels = self.intervals(X, tree.feature_names)
+        region_low, region_high, region_label = tree.regions()
+        out = np.zeros(len(X), bool)
+        for r in range(len(region_label)):
+            price = np.zeros(len(X))
+            for j in np.flatnonzero(np.isfinite(region_low[r]) | np.isfinite(region_high[r])):
+                cost, low, high = levels[j]
+                inside = (low <= region_high[r, j]) & (high > region_low[r, j])
+                price += np.where(inside.any(axis=0), cost[np.argmax(inside, axis=0)], np.inf)
+            out |= (price <= self.budget + _SLACK) & (region_label[r] != label)
+        return out
+
+    def boxes(self, X: FloatArray, feature_names: Sequence[str] | None = None) -> tuple[FloatArray, FloatArray]:
+        """Return the smallest boxes that hold all that the attacker can do; on several features it may do less."""
+        levels = self.intervals(X, feature_names)
+        return (
+            np.column_stack([low[-1] for _, low, _ in levels]),
+            np.column_stack([high[-1] for _, _, high in levels]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Options:
+    """What the attacker can do to each sample, in ranks: per feature, intervals that grow with the cost.
+
+    Attributes
+    ----------
+    cost : tuple of float arrays of shape (n_levels,)
+    low, high : tuple of int32 arrays of shape (n_levels, n_samples)
+        Per feature; a sample reaches left of threshold index t iff ``low <= t`` and right iff ``high > t``.
+    budget : float
+    first, last : tuple of float arrays
+        The values behind the ranks.
+    """
+
+    cost: tuple[FloatArray, ...]
+    low: tuple[RankArray, ...]
+    high: tuple[RankArray, ...]
+    budget: float
+    first: tuple[FloatArray, ...]
+    last: tuple[FloatArray, ...]
+
+    @classmethod
+    def boxes(cls, problem: Problem) -> Options:
+        """Return what the boxes of a problem allow: any move inside them, free of charge."""
+        ends = problem.endpoints
+        p = problem.n_features
+        return cls(
+            cost=(np.zeros(1),) * p,
+            low=tuple(ends.lower_rank[:, j][None, :] for j in range(p)),
+            high=tuple(ends.upper_rank[:, j][None, :] for j in range(p)),
+            budget=0.0,
+            first=ends.first,
+            last=ends.last,
+        )
+
+    @classmethod
+    def rules(cls, rules: AttackRules, X: FloatArray, feature_names: Sequence[str] | None) -> Options:
+        """Return what the rules allow within their budget."""
+        costs, lows, highs = [], [], []
+        first: list[FloatArray] = []
+        last: list[FloatArray] = []
+        for cost, low, high in rules.intervals(X, feature_names):
+            clusters = cluster(np.concatenate([low.ravel(), high.ravel()])[None, None])
+            rank = clusters.rank[0]
+            costs.append(cost)
+            lows.append(rank[: low.size].reshape(low.shape))
+            highs.append(rank[low.size :].reshape(high.shape))
+            first += clusters.first
+            last += clusters.last
+        return cls(tuple(costs), tuple(lows), tuple(highs), rules.budget, tuple(first), tuple(last))
+
+    def n_ranks(self, j: int) -> int:
+        """Return the number of different finite ends of feature j."""
+        return len(self.first[j])
+
+    def interval(self, samples: IntArray, j: int, region: Mapping[int, tuple[int, int]]) -> tuple[RankArray, RankArray]:
+        """Return how far the attacker can move feature j of samples that it brings into a region.
+
+        What the other features cost in order to be in the region is no longer there to spend.
+        """
+        if self.budget == 0:
+            return (
+                np.ascontiguousarray(self.low[j][-1][samples]),
+                np.ascontiguousarray(self.high[j][-1][samples]),
+            )
+        left_over = np.full(len(samples), self.budget + _SLACK)
+        for f, (lowest, highest) in region.items():
+            if f != j:
+                inside = (self.low[f][:, samples] <= highest) & (self.high[f][:, samples] > lowest)
+                left_over -= self.cost[f][np.argmax(inside, axis=0)]
+        level = np.searchsorted(self.cost[j], left_over, side="right") - 1
+        return self.low[j][level, samples], self.high[j][level, samples]
+
+
+def _number(value: Any, otherwise: float) -> float:
+    return otherwise if value is None else float(value)

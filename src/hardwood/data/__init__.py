@@ -1,0 +1,1 @@
+"""From a table to numbers: frames, CSV files, categories, labels, and the data sets of the paper."""

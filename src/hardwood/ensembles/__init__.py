@@ -1,0 +1,1 @@
+"""Many trees together: votes, and what an attacker can do to them."""

@@ -1,0 +1,365 @@
+"""What all estimators share: checks of the data, and everything that a fitted tree can be asked."""
+
+from __future__ import annotations
+
+import html
+import os
+import time
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, check_random_state, validate_data
+
+from hardwood.attack.model import AttackModel
+from hardwood.data.categories import CategoryEncoding
+from hardwood.data.frames import as_matrix, check_finite, column_names
+from hardwood.errors import InvalidInputError
+from hardwood.evaluation.adversarial import attack_samples, robust_radius
+from hardwood.evaluation.metrics import adversarial_accuracy
+from hardwood.export.libraries import to_sklearn
+from hardwood.export.model_file import Model, training_record
+from hardwood.problem.problem import Problem, as_labels, fit_attack
+from hardwood.solvers.result import Result, Status
+from hardwood.tree.statistics import LeafStatistics, class_shares
+from hardwood.tree.tree import Tree
+
+FloatArray = NDArray[np.float64]
+
+
+class BaseRobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """How all estimators check the data they are given."""
+
+    # Estimators that have these as parameters override them in their instances.
+    missing: str = "error"
+    categorical_features: Any = None
+
+    def _validate_training_data(self, X: Any, y: Any) -> tuple[Any, tuple[str, ...] | None, Any]:
+        """Return the table as `Problem.from_data` takes it, its column names, and the labels."""
+        if self.categorical_features is None and "categorical_features" not in self._get_param_names():
+            self._refuse_categories(X)
+        table, y = self._validate_table(X, y, CategoryEncoding.fit(X, self.categorical_features))
+        check_classification_targets(y)
+        return table, self._feature_names(), y
+
+    def _refuse_categories(self, X: Any) -> None:
+        found = CategoryEncoding.fit(X, "from_dtype")
+        if found is not None:
+            column = next(found.column_name(j) for j, categories in enumerate(found.categories) if categories)
+            raise InvalidInputError(
+                f"column {column!r} is categorical, and {type(self).__name__} learns from numbers only; use "
+                "RobustTreeClassifier or GreedyRobustTreeClassifier, or encode the column as numbers"
+            )
+
+    def _validate_table(self, X: Any, y: Any, encoding: CategoryEncoding | None) -> tuple[Any, Any]:
+        if encoding is not None:
+            table, y = validate_data(self, X, y, skip_check_array=True)
+            return table, as_labels(y, len(table))
+        if column_names(X) is not None:
+            as_matrix(X)  # names the column that is not numeric, which scikit-learn's check does not
+        matrix, y = validate_data(self, X, y, dtype=np.float64, order="C", ensure_all_finite=False)
+        check_finite(matrix, self._feature_names(), allow_missing=self.missing == "reachable")
+        return matrix, y
+
+    def _validate(self, X: Any) -> Any:
+        """Return a table as the functions over fitted trees take it."""
+        check_is_fitted(self)
+        if self._encoding is not None:
+            validate_data(self, X, reset=False, skip_check_array=True)
+            return X
+        matrix: FloatArray = validate_data(self, X, dtype=np.float64, order="C", reset=False, ensure_all_finite=False)
+        check_finite(matrix, self._feature_names(), allow_missing=self.missing == "reachable")
+        return matrix
+
+    @property
+    def _encoding(self) -> CategoryEncoding | None:
+        """How the fitted model reads categories."""
+        return None
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy on samples as they are.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,) or None
+        """
+        return float(super().score(X, y, sample_weight))
+
+    def _feature_names(self) -> tuple[str, ...] | None:
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else tuple(names)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing == "reachable"
+        tags.input_tags.categorical = self.categorical_features is not None
+        return tags
+
+
+class BaseRobustTree(BaseRobustClassifier):
+    """What all tree estimators share; a subclass turns its parameters into a call of `solve`.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        The fitted tree.
+    result_ : Result
+        Status, objective, bound, gap and trace of the fit.
+    attack_ : AttackModel
+        The attack in the units of X.
+    classes_ : array
+    leaf_weight_ : array of shape (n_nodes, n_classes)
+        Weight of the training samples of each class that reach each node for certain, whatever the attacker does.
+    feature_importances_ : array of shape (n_features,)
+        How much robust error each feature saves, as shares that sum to 1: for every split, the weight that would be
+        lost in addition if the split and all below it were replaced by the one best answer. A categorical feature has
+        the sum of its categories.
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Only where X had column names that are strings.
+    """
+
+    attack: Any
+    tree_: Tree
+    result_: Result
+    attack_: AttackModel
+    leaf_weight_: FloatArray
+    feature_importances_: FloatArray
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn a tree.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+            Numbers in any units; categories and missing values only where the parameters of the estimator say so.
+        y : array-like of shape (n_samples,)
+            Labels of any type.
+        sample_weight : array-like of shape (n_samples,) or None
+            Cost of losing each sample.
+
+        Returns
+        -------
+        self
+        """
+        started = time.perf_counter()
+        problem, attack = self._make_problem(X, y, sample_weight)
+        return self._keep(problem, attack, self._solve(problem, started))
+
+    def _make_problem(self, X: Any, y: Any, sample_weight: Any) -> tuple[Problem, AttackModel]:
+        """Check the data and state what is to be learned, and against which attack in the units of X."""
+        table, names, y = self._validate_training_data(X, y)
+        encoding = CategoryEncoding.fit(X, self.categorical_features)
+        matrix = table if encoding is None else encoding.encode(table)
+        attack = fit_attack(self.attack, matrix, names, encoding)
+        if sample_weight is not None:
+            table, y, sample_weight = _without_weightless(table, y, sample_weight)
+        problem = Problem.from_data(
+            table,
+            y,
+            attack,
+            sample_weight=sample_weight,
+            feature_names=names,
+            missing=self.missing,
+            categorical_features=encoding,
+            **self._problem_parameters(),
+        )
+        return problem, attack
+
+    def _keep(self, problem: Problem, attack: AttackModel, result: Result) -> Self:
+        self.result_ = result
+        self.tree_ = result.tree
+        self.attack_ = attack
+        self.classes_ = problem.classes
+        self._training_weight = float(problem.weight.sum())
+        statistics = LeafStatistics.of(self.tree_, problem)
+        self.leaf_weight_ = statistics.certain_weight()
+        importances = statistics.importances()
+        if problem.encoding is not None:
+            by_column = np.zeros(problem.encoding.n_columns)
+            np.add.at(by_column, problem.encoding.source, importances)
+            importances = by_column
+        self.feature_importances_ = importances
+        return self
+
+    def _problem_parameters(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def _solve(self, problem: Problem, started: float) -> Result:
+        raise NotImplementedError
+
+    @property
+    def _encoding(self) -> CategoryEncoding | None:
+        return self.tree_.encoding
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of each row of X."""
+        table = self._validate(X)
+        return self.tree_.predict(table)
+
+    def predict_proba(self, X: Any, *, laplace: float = 0.0) -> FloatArray:
+        """Return the probability of each class at each row of X.
+
+        The share of each class in the weight of the training samples that reach the row's leaf for certain, whatever
+        the attacker does: ``(w_c + laplace) / (sum_c w_c + laplace K)`` with K classes. A leaf that no sample reaches
+        for certain says its own class where ``laplace=0``. `predict` answers what costs the attacker most; under attack
+        that need not be the most probable class of a leaf.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        laplace : float
+            Added to the weight of every class, so that small leaves do not claim certainty; 1 is Laplace's rule.
+        """
+        if not 0 <= laplace < np.inf:
+            raise InvalidInputError(f"laplace={laplace!r}; it must be a finite number >= 0")
+        table = self._validate(X)
+        return np.asarray(class_shares(self.leaf_weight_, self.tree_, laplace)[self.tree_.apply(table)])
+
+    def predict_log_proba(self, X: Any, *, laplace: float = 0.0) -> FloatArray:
+        """Return the logarithm of `predict_proba`."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X, laplace=laplace))
+
+    def apply(self, X: Any) -> NDArray[np.int64]:
+        """Return the number of the leaf in which each row of X ends."""
+        table = self._validate(X)
+        return self.tree_.apply(table)
+
+    def decision_path(self, X: Any) -> Any:
+        """Return which nodes each row of X passes through, as a sparse matrix (n_samples, n_nodes) of 0 and 1."""
+        from scipy.sparse import csr_matrix
+
+        table = self._validate(X)
+        return csr_matrix(self.tree_.decision_path(table).astype(np.int64))
+
+    def adversarial_score(self, X: Any, y: Any, sample_weight: Any = None, *, attack: Any = None) -> float:
+        """Return the accuracy when every sample is attacked; exact.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,) or None
+        attack : anything `AttackModel.parse` takes, or None
+            The attack that the tree was learned against by default.
+        """
+        table = self._validate(X)
+        return adversarial_accuracy(self.tree_, table, y, self._attack_or(attack), sample_weight)
+
+    def attack_samples(self, X: Any, y: Any, *, attack: Any = None) -> FloatArray:
+        """Return the nearest adversarial example of each sample; see `hardwood.attack_samples`."""
+        table = self._validate(X)
+        return attack_samples(self.tree_, table, y, self._attack_or(attack))
+
+    def robust_radius(self, X: Any, y: Any, *, attack: Any = 1.0) -> FloatArray:
+        """Return how large an attack each sample bears; see `hardwood.robust_radius`."""
+        table = self._validate(X)
+        return robust_radius(self.tree_, table, y, attack)
+
+    def _attack_or(self, attack: Any) -> Any:
+        return self.attack_ if attack is None else attack
+
+    def get_depth(self) -> int:
+        """Return the number of splits on the longest path."""
+        check_is_fitted(self)
+        return self.tree_.depth
+
+    def get_n_leaves(self) -> int:
+        """Return the number of leaves."""
+        check_is_fitted(self)
+        return self.tree_.n_leaves
+
+    def to_sklearn(self) -> Any:
+        """Return a fitted scikit-learn decision tree with the same answers; see `hardwood.export.libraries.to_sklearn`.
+
+        Its nodes weigh what training samples reach them for certain.
+        """
+        check_is_fitted(self)
+        return to_sklearn(self.tree_, self.leaf_weight_.sum(axis=1))
+
+    def to_model(self) -> Model:
+        """Return what is saved: tree, attack and a record of the training."""
+        check_is_fitted(self)
+        return Model(self.tree_, self.attack_, training_record(self.result_))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted tree to a JSON file that `hardwood.load_model` reads."""
+        self.to_model().save(path)
+
+    @property
+    def _repr_html_(self) -> Any:
+        """What notebooks show: the parameters and, once fitted, the tree and its proof."""
+        parameters = super()._repr_html_
+        return lambda: parameters() + self._fitted_html()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._fitted_html()
+        return bundle
+
+    def _fitted_html(self) -> str:
+        if not hasattr(self, "tree_"):
+            return ""
+        result = self.result_
+        if result.status is Status.OPTIMAL:
+            proof = "proven optimal: no tree of this depth loses less"
+        elif result.stopped_by == "heuristic":
+            proof = "none: learned by a heuristic"
+        else:
+            proof = f"every tree of this depth loses at least {result.bound:g} (gap {result.gap:.1%})"
+        rows = {
+            "Lost to the attacker": f"{result.objective:g} of {self._training_weight:g} training weight",
+            "Proof": proof,
+            "Attack": self.attack_.describe(self._feature_names()),
+            "Learned by": f"{result.solver} in {result.runtime:.2f} s",
+        }
+        table = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(name)}</th><td style='text-align:left'>"
+            f"{html.escape(value)}</td></tr>"
+            for name, value in rows.items()
+        )
+        return (
+            "<div class='hardwood-fitted' style='margin-top:0.5em'>"
+            f"<pre style='line-height:1.4'>{html.escape(self.tree_.to_text())}</pre><table>{table}</table></div>"
+        )
+
+
+def _without_weightless(table: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+    """Drop samples of weight zero, so that they are as good as absent: not even margins keep clear of them."""
+    weight = _check_sample_weight(sample_weight, table, dtype=np.float64)
+    kept = weight != 0
+    if kept.all() or not kept.any():
+        return table, y, weight
+    return (table[kept] if isinstance(table, np.ndarray) else _rows_of(table, kept)), y[kept], weight[kept]
+
+
+def _rows_of(table: Any, kept: NDArray[np.bool_]) -> Any:
+    if hasattr(table, "iloc"):
+        return table[kept]
+    if hasattr(table, "filter"):
+        return table.filter(kept)
+    return [row for row, keep in zip(table, kept, strict=True) if keep]
+
+
+def seed_of(random_state: Any) -> int:
+    """Return the seed that a ``random_state`` stands for; None is the same as 0."""
+    if random_state is None:
+        return 0
+    if isinstance(random_state, int | np.integer):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def count_jobs(n_jobs: Any) -> int:
+    """Return the number of threads that an ``n_jobs`` stands for."""
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
+        raise InvalidInputError(f"n_jobs={n_jobs!r}; it must be None, -1 (all cores) or a whole number >= 1")
+    from joblib import effective_n_jobs
+
+    return int(effective_n_jobs(n_jobs))

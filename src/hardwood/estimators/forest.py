@@ -1,0 +1,219 @@
+"""Forests of greedy robust trees."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardwood.attack.model import AttackModel
+from hardwood.ensembles.voting import Ensemble
+from hardwood.errors import InvalidInputError
+from hardwood.estimators.trees import BaseRobustClassifier, count_jobs, seed_of
+from hardwood.problem.problem import Problem
+from hardwood.solvers.greedy import Events, GreedyLearner
+from hardwood.tree.reach import place
+from hardwood.tree.tree import Tree
+
+FloatArray = NDArray[np.float64]
+
+
+class UndecidedAttackWarning(UserWarning):
+    """For some samples it could not be decided in time whether an attack succeeds."""
+
+
+def grow_forest(
+    problem: Problem,
+    learner: GreedyLearner,
+    n_estimators: int,
+    *,
+    bootstrap: bool = True,
+    n_jobs: int = 1,
+    random_state: int = 0,
+) -> tuple[Tree, ...]:
+    """Grow trees on bootstrap samples; which ones does not depend on `n_jobs`."""
+    # What all trees share is sorted once, before the threads start.
+    events = None if learner.criterion == "adversarial-error" else Events.sort(problem)
+    problem.endpoints  # noqa: B018
+    present = np.flatnonzero(problem.weight > 0)
+
+    def grow_one(number: int) -> Tree:
+        rng = np.random.default_rng([random_state, number])
+        weight: FloatArray = problem.weight
+        if bootstrap:
+            weight = weight * np.bincount(rng.choice(present, len(present)), minlength=problem.n_samples)
+        return place(learner.grow(problem, rng, weight=weight, events=events), problem)
+
+    with ThreadPoolExecutor(n_jobs) as pool:
+        return tuple(pool.map(grow_one, range(n_estimators)))
+
+
+class RobustForestClassifier(BaseRobustClassifier):
+    """Forest of greedy robust trees that vote.
+
+    Each tree is grown on a bootstrap sample, and each of its splits chooses from features drawn at random (Breiman,
+    "Random Forests", 2001; with robust trees: Vos & Verwer, ICML 2021).
+
+    Parameters
+    ----------
+    n_estimators : int
+        Number of trees.
+    max_depth : int
+        Largest number of splits on a path.
+    attack : number, sequence, mapping or AttackModel
+        What the attacker can do; anything `AttackModel.parse` takes.
+    criterion : {"groot", "chen", "adversarial-error"}
+    impurity : {"gini", "entropy"}
+    min_samples_split, min_samples_leaf : int
+    max_features : None, "sqrt", "log2", int or float
+    robust_weight : float
+        As in `GreedyRobustTreeClassifier`.
+    bootstrap : bool
+        Whether each tree draws its samples with replacement; otherwise all trees see all of them.
+    class_weight : mapping, "balanced" or None
+        Multiplies sample weights by class.
+    n_jobs : int or None
+        Threads to use.
+    random_state : int, RandomState or None
+        Seed; None is the same as 0. The trees do not depend on `n_jobs`.
+
+    Attributes
+    ----------
+    trees_ : tuple of Tree
+    ensemble_ : Ensemble
+        The trees as one; evaluates attacks.
+    attack_ : AttackModel
+        The attack in the units of X.
+    runtime_ : float
+        Seconds that the fit took.
+    classes_ : array
+    n_features_in_ : int
+    """
+
+    trees_: tuple[Tree, ...]
+    ensemble_: Ensemble
+    attack_: AttackModel
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        max_depth: int = 6,
+        attack: Any = 0.0,
+        criterion: str = "groot",
+        impurity: str = "gini",
+        min_samples_split: int = 2,
+        min_samples_leaf: int = 1,
+        max_features: Any = "sqrt",
+        robust_weight: float = 1.0,
+        bootstrap: bool = True,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.max_depth = max_depth
+        self.attack = attack
+        self.criterion = criterion
+        self.impurity = impurity
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.robust_weight = robust_weight
+        self.bootstrap = bootstrap
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+            Finite numbers in any units.
+        y : array-like of shape (n_samples,)
+            Labels of any type.
+        sample_weight : array-like of shape (n_samples,) or None
+        """
+        started = time.perf_counter()
+        if (
+            isinstance(self.n_estimators, bool)
+            or not isinstance(self.n_estimators, int | np.integer)
+            or self.n_estimators < 1
+        ):
+            raise InvalidInputError(f"n_estimators={self.n_estimators!r}; it must be a whole number >= 1")
+        matrix, names, y = self._validate_training_data(X, y)
+        attack = AttackModel.parse(self.attack).fit(matrix, names)
+        problem = Problem.from_data(
+            matrix, y, attack, self.max_depth,
+            sample_weight=sample_weight, class_weight=self.class_weight, feature_names=names,
+        )  # fmt: skip
+        learner = GreedyLearner(**{field.name: getattr(self, field.name) for field in fields(GreedyLearner)})
+        self.trees_ = grow_forest(
+            problem,
+            learner,
+            self.n_estimators,
+            bootstrap=self.bootstrap,
+            n_jobs=count_jobs(self.n_jobs),
+            random_state=seed_of(self.random_state),
+        )
+        self.ensemble_ = Ensemble(self.trees_)
+        self.attack_ = attack
+        self.classes_ = problem.classes
+        self.runtime_ = time.perf_counter() - started
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class with the most votes at each row of X, the first of several."""
+        matrix = self._validate(X)
+        return self.ensemble_.predict(matrix)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the share of the trees that votes for each class at each row of X."""
+        matrix = self._validate(X)
+        return self.ensemble_.votes(matrix) / len(self.trees_)
+
+    def adversarial_score(
+        self, X: Any, y: Any, sample_weight: Any = None, *, attack: Any = None, time_limit: float | None = None
+    ) -> float:
+        """Return the accuracy when every sample is attacked; exact, for small ensembles and data.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,) or None
+        attack : anything `AttackModel.parse` takes, or None
+            The attack that the forest was learned against by default.
+        time_limit : float or None
+            Seconds. Samples that are undecided when they are over count as lost, and a warning says how many.
+        """
+        matrix = self._validate(X)
+        chosen = self.attack_ if attack is None else attack
+        found = self.ensemble_.robustness(matrix, y, chosen, time_limit=time_limit)
+        undecided = int(np.sum(~found.is_fooled & ~found.is_robust))
+        if undecided:
+            warnings.warn(
+                f"{undecided} of {len(matrix)} samples were not decided within {time_limit:g} s; they count as lost",
+                UndecidedAttackWarning,
+                stacklevel=2,
+            )
+        return found.interval(sample_weight)[0]
+
+    def adversarial_score_bounds(
+        self, X: Any, y: Any, sample_weight: Any = None, *, attack: Any = None
+    ) -> tuple[float, float]:
+        """Return sound lower and upper bounds on `adversarial_score`, fast for large ensembles too.
+
+        The lower one counts the samples that are certified tree by tree, the upper one all but those for which a search
+        found a misclassified point.
+        """
+        matrix = self._validate(X)
+        chosen = self.attack_ if attack is None else attack
+        return self.ensemble_.robustness(matrix, y, chosen, exact=False).interval(sample_weight)

@@ -1,0 +1,1 @@
+"""How good a tree is under attack: metrics, adversarial examples and radii, explanations, comparisons."""

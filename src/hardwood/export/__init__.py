@@ -1,0 +1,1 @@
+"""Trees for other programs: the model file, other libraries, source code."""

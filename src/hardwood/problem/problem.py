@@ -1,0 +1,366 @@
+"""The learning problem: validated boxes, class codes, weights, depth. Immutable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardwood.attack.model import AttackModel
+from hardwood.data.categories import CategoryEncoding
+from hardwood.data.frames import as_matrix, check_finite, has_missing
+from hardwood.errors import InvalidInputError
+from hardwood.problem.endpoints import Endpoints, RankArray, blocks, cluster_endpoints
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+MISSING_CHOICES = ("error", "reachable")
+
+
+def reach_of(
+    matrix: FloatArray,
+    attack: AttackModel,
+    names: tuple[str, ...] | None,
+    classes: Any,
+    group: IntArray,
+    encoding: CategoryEncoding | None,
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return where an attacker can move each sample: the box ``[low - down[group], high + up[group]]``.
+
+    Without missing values and categories `low` and `high` are the samples themselves. A missing value can be anything;
+    the attacker's choice of a category is in `low` and `high` already.
+
+    Parameters
+    ----------
+    matrix : float array of shape (n_samples, n_features)
+    attack : AttackModel
+    names : tuple of str or None
+    classes : sequence or None
+        Labels, one for each row of `down` and `up`; None for one row that holds for all samples.
+    group : int array of shape (n_samples,)
+    encoding : CategoryEncoding or None
+    """
+    if encoding is None:
+        down, up = attack.reach(matrix.shape[1], names, classes)
+        low = high = matrix
+    else:
+        low, high, down, up = encoding.reach(matrix, attack, (None,) if classes is None else classes, group)
+    if has_missing(matrix):
+        missing = np.isnan(matrix)
+        low, high = np.where(missing, -np.inf, low), np.where(missing, np.inf, high)
+    return low, high, down, up
+
+
+def boxes(
+    low: FloatArray, high: FloatArray, down: FloatArray, up: FloatArray, group: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return both ends of the boxes; every later comparison uses these numbers, nothing computes them anew."""
+    return low - down[group], high + up[group]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Find the tree of depth at most `max_depth` with the least weighted robust errors.
+
+    Objective of a tree T (Theorem 1 of Vos & Verwer, AAAI 2022), with L(i) the leaves that box i reaches::
+
+        sum_i weight[i] * [some t in L(i) has class(t) != label[i]]  +  leaf_penalty * leaves(T)
+
+    Attributes
+    ----------
+    values : float array of shape (n_samples, n_features)
+        The samples as they are.
+    lower, upper : float array of shape (n_samples, n_features)
+        The boxes in which the attacker can move them.
+    label : int array of shape (n_samples,)
+        Class of each sample as an index into `classes`.
+    weight : float array of shape (n_samples,)
+        Weight of each sample, >= 0.
+    classes : array
+        The labels, sorted.
+    max_depth : int
+        Largest number of splits on a path.
+    feature_names : tuple of str or None
+    leaf_penalty : float
+        Added to the objective for every leaf.
+    min_samples_leaf : int
+        Every leaf of a tree with a split must be reached for certain (it and no other leaf) by so many samples.
+    allows_missing : bool
+        Whether values may be missing; such a value reaches both sides of every split. In `values` the median of the
+        feature stands for it.
+    encoding : CategoryEncoding or None
+        How categorical columns became features.
+    """
+
+    values: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    label: IntArray
+    weight: FloatArray
+    classes: NDArray[Any]
+    max_depth: int
+    feature_names: tuple[str, ...] | None = None
+    leaf_penalty: float = 0.0
+    min_samples_leaf: int = 0
+    allows_missing: bool = False
+    encoding: CategoryEncoding | None = None
+
+    def __post_init__(self) -> None:
+        for array in (self.values, self.lower, self.upper, self.label, self.weight, self.classes):
+            array.setflags(write=False)
+
+    @classmethod
+    def from_data(
+        cls,
+        X: Any,
+        y: Any,
+        attack: Any = 0.0,
+        max_depth: int = 3,
+        *,
+        sample_weight: Any = None,
+        class_weight: Mapping[Any, float] | str | None = None,
+        leaf_penalty: float = 0.0,
+        min_samples_leaf: int = 0,
+        feature_names: tuple[str, ...] | None = None,
+        missing: str = "error",
+        categorical_features: Any = None,
+    ) -> Problem:
+        """Validate data and build the problem.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+            Finite numbers in any units.
+        y : array-like of shape (n_samples,)
+            Labels of any type, at least two different ones.
+        attack : anything `AttackModel.parse` takes
+        max_depth : int
+        sample_weight : array-like of shape (n_samples,) or None
+            Non-negative, not all zero.
+        class_weight : mapping, "balanced" or None
+            Multiplies the weight of each class, as in scikit-learn.
+        leaf_penalty, min_samples_leaf
+            See the class.
+        feature_names : tuple of str or None
+            Names of the columns, where X does not carry them itself.
+        missing : {"error", "reachable"}
+            What to do with missing values (NaN): refuse them, or let them reach both sides of every split.
+        categorical_features : "from_dtype", sequence of names or indices, CategoryEncoding or None
+            Columns that hold categories; see `hardwood.data.categories`.
+        """
+        if missing not in MISSING_CHOICES:
+            raise InvalidInputError(f"missing={missing!r}; it must be 'error' or 'reachable'")
+        encoding = (
+            categorical_features
+            if isinstance(categorical_features, CategoryEncoding)
+            else CategoryEncoding.fit(X, categorical_features, feature_names)
+        )
+        if encoding is None:
+            matrix, names = as_matrix(X)
+            names = names if feature_names is None else feature_names
+        else:
+            matrix, names = encoding.encode(X), encoding.feature_names
+        if matrix is X or matrix.base is not None:
+            matrix = matrix.copy()
+        if matrix.shape[0] == 0 or matrix.shape[1] == 0:
+            raise InvalidInputError(f"X has the shape {matrix.shape}: at least one sample and one feature are needed")
+        check_finite(matrix, names, allow_missing=missing == "reachable")
+        labels = as_labels(y, len(matrix))
+        classes, code = np.unique(labels, return_inverse=True)
+        if len(classes) < 2:
+            raise InvalidInputError(
+                f"all samples are of one class ({classes[0]!r}); at least two classes are needed to learn a tree"
+            )
+        model = fit_attack(attack, matrix, names, encoding)
+        low, high, down, up = reach_of(matrix, model, names, classes, code, encoding)
+        lower, upper = boxes(low, high, down, up, code)
+        return cls(
+            values=_without_gaps(matrix),
+            lower=lower,
+            upper=upper,
+            label=code.astype(np.int64),
+            weight=_weights(labels, classes, code, sample_weight, class_weight),
+            classes=classes,
+            max_depth=_whole_number(max_depth, "max_depth"),
+            feature_names=names,
+            leaf_penalty=_non_negative(leaf_penalty, "leaf_penalty"),
+            min_samples_leaf=_whole_number(min_samples_leaf, "min_samples_leaf"),
+            allows_missing=missing == "reachable",
+            encoding=encoding,
+        )
+
+    def replace(self, **changes: Any) -> Problem:
+        """Return a copy with other values for some fields."""
+        copy = replace(self, **changes)
+        if not changes.keys() & {"values", "lower", "upper"}:
+            # What depends on the boxes alone need not be computed again.
+            for name in ("endpoints", "value_order"):
+                if name in self.__dict__:
+                    copy.__dict__[name] = self.__dict__[name]
+        return copy
+
+    def take(self, rows: NDArray[np.integer]) -> Problem:
+        """Return the same problem on some of the samples."""
+        part = replace(
+            self,
+            values=self.values[rows],
+            lower=self.lower[rows],
+            upper=self.upper[rows],
+            label=self.label[rows],
+            weight=self.weight[rows],
+        )
+        position = np.full(self.n_samples, -1, np.int32)
+        position[rows] = np.arange(len(rows), dtype=np.int32)
+        order = position[self.value_order]
+        # The samples are sorted already; those that remain need only be picked out.
+        part.__dict__["value_order"] = np.ascontiguousarray(order[order >= 0].reshape(self.n_features, len(rows)))
+        return part
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples."""
+        return len(self.label)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.lower.shape[1])
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
+
+    @cached_property
+    def endpoints(self) -> Endpoints:
+        """Endpoint clusters and ranks (`hardwood.problem.endpoints`)."""
+        return cluster_endpoints(self.lower, self.upper, self.value_order)
+
+    @cached_property
+    def value_order(self) -> RankArray:
+        """Order of the values of each feature, of shape (n_features, n_samples)."""
+        order = np.empty((self.n_features, self.n_samples), np.int32)
+        for block in blocks(self.n_features, self.n_samples):
+            order[block] = np.argsort(self.values[:, block].T, axis=1, kind="stable")
+        return order
+
+    @property
+    def lower_rank(self) -> RankArray:
+        """Rank of each lower end: a box reaches left of threshold index t iff ``lower_rank <= t``."""
+        return self.endpoints.lower_rank
+
+    @property
+    def upper_rank(self) -> RankArray:
+        """Rank of each upper end: a box reaches right of threshold index t iff ``upper_rank > t``."""
+        return self.endpoints.upper_rank
+
+    @property
+    def n_ranks(self) -> IntArray:
+        """Number of endpoint clusters per feature."""
+        return self.endpoints.n_ranks
+
+    @property
+    def has_integer_weights(self) -> bool:
+        """Whether weights and penalty are whole numbers, so that objectives are too."""
+        return bool(np.all(self.weight == np.floor(self.weight))) and float(self.leaf_penalty).is_integer()
+
+    @cached_property
+    def class_weight_sums(self) -> FloatArray:
+        """Total weight of each class."""
+        return np.asarray(np.bincount(self.label, self.weight, self.n_classes), dtype=np.float64)
+
+
+def fit_attack(
+    attack: Any, matrix: FloatArray, names: tuple[str, ...] | None, encoding: CategoryEncoding | None
+) -> AttackModel:
+    """Return the attack in the units of the data."""
+    model = AttackModel.parse(attack)
+    return model.fit(matrix, names) if encoding is None else encoding.fit_attack(model, matrix)
+
+
+def _without_gaps(matrix: FloatArray) -> FloatArray:
+    """Return the matrix with each missing value replaced by the median of its feature."""
+    if not has_missing(matrix):
+        return matrix
+    filled = matrix.copy()
+    for j in np.flatnonzero(np.isnan(matrix).any(axis=0)):
+        present = matrix[~np.isnan(matrix[:, j]), j]
+        filled[np.isnan(matrix[:, j]), j] = np.median(present) if len(present) else 0.0
+    return filled
+
+
+def as_labels(y: Any, n_samples: int) -> NDArray[Any]:
+    """Return the labels as a one-dimensional array without missing values."""
+    labels = np.asarray(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.ndim != 1:
+        raise InvalidInputError(f"y must be one-dimensional, not of shape {labels.shape}")
+    if len(labels) != n_samples:
+        raise InvalidInputError(f"X has {n_samples} samples, but y has {len(labels)}")
+    if labels.dtype.kind == "f" and not np.all(np.isfinite(labels)):
+        raise InvalidInputError("Input y contains NaN or infinity; every sample needs a label")
+    if labels.dtype == object:
+        missing = [i for i, label in enumerate(labels) if label is None or label != label]
+        if missing:
+            raise InvalidInputError(f"y has no label (None or NaN) in row {missing[0]}")
+        if len({type(label) for label in labels}) > 1:
+            kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
+            raise InvalidInputError(f"y mixes labels of different types ({kinds}); use one type")
+        if isinstance(labels[0], str):
+            labels = labels.astype(str)
+    return labels
+
+
+def _weights(
+    labels: NDArray[Any],
+    classes: NDArray[Any],
+    code: NDArray[np.intp],
+    sample_weight: Any,
+    class_weight: Mapping[Any, float] | str | None,
+) -> FloatArray:
+    if sample_weight is None:
+        weight = np.ones(len(labels))
+    else:
+        weight = np.array(sample_weight, dtype=np.float64)
+        if weight.shape != labels.shape:
+            raise InvalidInputError(f"sample_weight has shape {weight.shape}, but there are {len(labels)} samples")
+        if not np.all(np.isfinite(weight)) or np.any(weight < 0):
+            bad = int(np.flatnonzero(~np.isfinite(weight) | (weight < 0))[0])
+            raise InvalidInputError(f"sample_weight[{bad}] is {weight[bad]}; weights must be finite and >= 0")
+        if not np.any(weight > 0):
+            raise InvalidInputError("all sample weights are zero")
+    if class_weight is not None:
+        from sklearn.utils.class_weight import compute_class_weight
+
+        if isinstance(class_weight, Mapping):
+            unknown = [label for label in class_weight if label not in classes]
+            if unknown:
+                raise InvalidInputError(
+                    f"class_weight names class {unknown[0]!r}; the classes of the data are "
+                    f"{', '.join(map(repr, classes.tolist()))}"
+                )
+            if any(not value >= 0 for value in class_weight.values()):
+                raise InvalidInputError(f"class_weight={class_weight!r}: weights must be >= 0")
+        elif class_weight != "balanced":
+            raise InvalidInputError(f"class_weight={class_weight!r}; use a dict, 'balanced' or None")
+        weight = weight * compute_class_weight(class_weight, classes=classes, y=labels)[code]
+    return weight
+
+
+def _whole_number(value: Any, name: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
+        raise InvalidInputError(f"{name}={value!r}; it must be a whole number >= 0")
+    return int(value)
+
+
+def _non_negative(value: Any, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 <= value < np.inf:
+        raise InvalidInputError(f"{name}={value!r}; it must be a finite number >= 0")
+    return float(value)

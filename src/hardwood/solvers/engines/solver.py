@@ -1,0 +1,151 @@
+"""What all solvers on third-party engines share: encode, check the size, run the engine, take what it finds."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from hardwood.errors import InvalidInputError
+from hardwood.problem.problem import Problem
+from hardwood.solvers.engines.child import Built, Found, Job, Message, Proved, run_child
+from hardwood.solvers.formulations.descent import search_nearby
+from hardwood.solvers.formulations.encoding import Choice, Encoding, encode
+from hardwood.solvers.solve import Engine, Run, Solver
+
+COMMON_DEFAULTS: dict[str, Any] = {"engine": None, "strengthen": True, "memory_limit": None}
+"""Options of every solver on an engine: which one, the formulation, and how many GB its model may take."""
+
+DESCENT_SECONDS, DESCENT_SHARE = 1.0, 0.05
+"""A start is improved for so many seconds, but for no more than this share of the time that is left."""
+
+
+class EngineSolver(Solver):
+    """A solver that hands the paper's formulation to a third-party engine."""
+
+    @abstractmethod
+    def _target(self, engine: Engine) -> str:
+        """Return the function that runs in the child, as ``"module:function"``."""
+
+    @abstractmethod
+    def _bytes_needed(self, encoding: Encoding) -> int:
+        """Estimate of the memory that the model takes."""
+
+    def _run(self, problem: Problem, run: Run) -> None:
+        engine = self._engine(run.options["engine"])
+        engine.require()
+        encoding = encode(problem, strengthen=bool(run.options["strengthen"]))
+        if encoding.depth == 0 or encoding.n_values == 0:
+            # No threshold separates anything: the best leaf, which is known, is the best tree.
+            run.report(bound=run.best_objective)
+            return
+        run.report(bound=encoding.least)
+        refuse_if_too_large(encoding, self._bytes_needed, run.options["memory_limit"])
+        start = None if run.start is None else self._better_start(encoding, run)
+        job = Job(
+            encoding=encoding,
+            start=start,
+            best=run.best_objective if start is None else encoding.objective(start),
+            deadline=time.time() + run.remaining(),
+            n_jobs=run.n_jobs,
+            seed=run.random_state,
+            options={**run.options, "engine": engine.name},
+        )
+        run.stats["engine"] = engine.name
+        run.stats["encode_seconds"] = run.elapsed()
+        if not run.should_stop():
+            run_child(
+                self._target(engine),
+                job,
+                receiver(job, run),
+                should_stop=run.should_stop,
+                remaining=run.remaining,
+            )
+
+    def _better_start(self, encoding: Encoding, run: Run) -> Choice:
+        assert run.best_index_tree is not None
+        start = encoding.to_choice(run.best_index_tree)
+        if encoding.strengthened:
+            seconds = min(DESCENT_SECONDS, DESCENT_SHARE * run.remaining())
+            start = search_nearby(encoding, start, seconds, run.random_state)
+            run.report(encoding.to_tree(start), claim=encoding.objective(start))
+        return start
+
+    def _engine(self, name: str | None) -> Engine:
+        known = {engine.name: engine for engine in self.engines}
+        if name is None:
+            return self.engines[0]
+        if name not in known:
+            raise InvalidInputError(
+                f"engine={name!r} is not known to solver {self.name!r}; its engines are {', '.join(map(repr, known))}"
+            )
+        return known[name]
+
+
+def receiver(job: Job, run: Run) -> Callable[[Message], None]:
+    """Return the function that takes the messages of an engine and reports them to the run."""
+
+    def receive(message: Message) -> None:
+        if isinstance(message, Built):
+            run.stats.update(message.stats)
+        elif isinstance(message, Found):
+            if job.start is not None:
+                # Solvers may drop a start without a word; it is kept by the run anyway.
+                run.stats.setdefault("start_accepted", message.claim <= job.best + 1e-6 * max(1.0, job.best))
+            run.report(job.encoding.to_tree(message.choice), claim=message.claim)
+        elif isinstance(message, Proved):
+            run.report(bound=_snapped(message.bound, job.encoding, run))
+
+    return receive
+
+
+def _snapped(bound: float, encoding: Encoding, run: Run) -> float:
+    """Round an engine's float bound to the objective it means.
+
+    Engines work to a tolerance. Objectives that are whole numbers absorb it; other weights leave the bound at the
+    incumbent where the two are equal as far as the engine can tell.
+    """
+    if encoding.unit > 0:
+        return encoding.unit * math.ceil((bound - 1e-3) / encoding.unit)
+    slack = 1e-6 * float(encoding.weight.sum())
+    return run.best_objective if abs(bound - run.best_objective) <= slack else bound - slack
+
+
+def refuse_if_too_large(
+    encoding: Encoding, bytes_needed: Callable[[Encoding], int], memory_limit: float | None
+) -> None:
+    """Raise, before anything is built, if the model does not fit in memory."""
+    if memory_limit is not None and not memory_limit > 0:
+        raise InvalidInputError(f"memory_limit={memory_limit!r}; it must be a number of GB > 0 or None")
+    limit = available_memory() if memory_limit is None else memory_limit * 1e9
+    needed = bytes_needed(encoding)
+    if needed <= limit:
+        return
+    fitting = [d for d in range(1, encoding.depth) if bytes_needed(replace(encoding, depth=d)) <= limit]
+    if fitting:
+        advice = f"max_depth={fitting[-1]} would fit"
+    else:
+        advice = f"about {int(encoding.n_samples * limit / needed)} samples would fit at this depth"
+    raise InvalidInputError(
+        f"the model for {encoding.n_samples} samples, {encoding.n_features} features and depth {encoding.depth} takes "
+        f"about {needed / 1e9:.1f} GB, but {limit / 1e9:.1f} GB are available; {advice}; solver='search' needs far less"
+    )
+
+
+def available_memory() -> float:
+    """Bytes of memory that are free for use; infinite where the system does not tell."""
+    try:
+        with open("/proc/meminfo") as file:
+            for line in file:
+                if line.startswith("MemAvailable:"):
+                    return float(line.split()[1]) * 1024
+    except OSError:
+        pass
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):
+        return math.inf

@@ -1,0 +1,80 @@
+"""What a solver brings back: a tree, what it costs, and how much of that is proven."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from hardwood.tree.tree import IndexTree, Tree
+
+
+class Status(Enum):
+    """What is known about a result."""
+
+    OPTIMAL = "optimal"
+    """No tree of the allowed depth has a lower objective: bound and objective meet."""
+    FEASIBLE = "feasible"
+    """The tree is valid and its objective verified; a better one may exist."""
+
+
+@dataclass(frozen=True)
+class TracePoint:
+    """What was known at one moment: seconds since the start, best objective, proven lower bound."""
+
+    seconds: float
+    objective: float
+    bound: float
+
+
+@dataclass(frozen=True)
+class Result:
+    """Outcome of `hardwood.solvers.solve`.
+
+    Attributes
+    ----------
+    tree : Tree
+        The best tree found, thresholds at maximum margin.
+    index_tree : IndexTree
+        The same tree in endpoint indices.
+    status : Status
+    objective : float
+        Weighted robust errors of `tree` on the training data plus the leaf penalty, recomputed from the tree itself.
+    bound : float
+        Proven lower bound on the objective of every tree of the allowed depth.
+    trace : tuple of TracePoint
+        Every improvement of objective or bound.
+    runtime : float
+        Seconds from the call to the end.
+    solver : str
+    stopped_by : str
+        Why it ended: "proof", "time limit", "interrupt", "gap", "heuristic" or a description of a failure.
+    stats : dict
+        Counters of the solver, for profiling.
+    """
+
+    tree: Tree
+    index_tree: IndexTree
+    status: Status
+    objective: float
+    bound: float
+    trace: tuple[TracePoint, ...]
+    runtime: float
+    solver: str
+    stopped_by: str
+    stats: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def gap(self) -> float:
+        """Relative distance ``(objective - bound) / objective``; 0 for a proven optimum."""
+        if self.objective <= self.bound:
+            return 0.0
+        return (self.objective - self.bound) / self.objective
+
+    def summary(self) -> str:
+        """One line for people."""
+        proof = "proven optimal" if self.status is Status.OPTIMAL else f"bound {self.bound:g}, gap {self.gap:.1%}"
+        return (
+            f"{self.solver}: {self.objective:g} robust errors, {proof}, {self.tree.n_leaves} leaves, "
+            f"{self.runtime:.2f} s (ended by {self.stopped_by})"
+        )

@@ -1,0 +1,1 @@
+"""What was learned: trees and every conversion between their forms, reach, placing, statistics."""

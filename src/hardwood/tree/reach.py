@@ -1,0 +1,177 @@
+"""Which leaves a box reaches, and what follows: robust errors, and index trees turned into trees.
+
+Together with its compiled inner loops (`hardwood.kernels.walk`) this is the only place that compares a box with a
+threshold: a box reaches left iff ``lower <= b`` and right iff ``upper > b``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardwood.problem.endpoints import index_of, margin_around, maximum_margin
+from hardwood.problem.problem import Problem
+from hardwood.tree.tree import IndexTree, Tree
+
+BoolArray = NDArray[np.bool_]
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+def fooled(
+    tree: Tree,
+    low: FloatArray,
+    high: FloatArray,
+    down: FloatArray,
+    up: FloatArray,
+    group: IntArray,
+    label: IntArray,
+) -> BoolArray:
+    """Return, for each sample, whether the attacker can make the tree misclassify it.
+
+    Parameters
+    ----------
+    tree : Tree
+    low, high : C-contiguous float array of shape (n_samples, n_features)
+        The samples, or where they can be already without the attacker's radius; see `hardwood.problem.problem.reach_of`.
+    down, up : float array of shape (n_groups, n_features)
+        Reach of the attacker by group of samples.
+    group : int array of shape (n_samples,)
+        Row of `down` and `up` that applies to each sample.
+    label : int array of shape (n_samples,)
+        Class indices in terms of ``tree.classes``; -1 for a label that the tree does not know.
+    """
+    from hardwood.kernels import walk
+
+    # A path that no point can follow must not count, although a box may reach both sides of each of its splits.
+    t = tree.without_empty_leaves
+    out = np.empty(len(low), dtype=bool)
+    walk.fooled(t.feature, t.threshold, t.left, t.right, t.label, low, high, down, up, group, label, out)
+    return out
+
+
+def robust_errors(tree: Tree, problem: Problem) -> BoolArray:
+    """Return, for each sample of the problem, whether its box reaches a leaf of another class."""
+    still = np.zeros((1, problem.n_features))
+    group = np.zeros(problem.n_samples, np.int64)
+    return fooled(tree, problem.lower, problem.upper, still, still, group, problem.label)
+
+
+def reached_nodes(tree: Tree, problem: Problem) -> BoolArray:
+    """Return a matrix (n_samples, n_nodes): whether the box of the sample reaches the node."""
+    from hardwood.kernels import walk
+
+    out = np.empty((problem.n_samples, tree.n_nodes), dtype=bool)
+    walk.reached_nodes(tree.feature, tree.threshold, tree.left, tree.right, problem.lower, problem.upper, out)
+    return out
+
+
+def certain_counts(tree: Tree, problem: Problem) -> IntArray:
+    """Return, for each leaf in order of its number, how many samples reach it and no other leaf."""
+    reached = reached_nodes(tree, problem)[:, tree.left < 0]
+    return np.asarray(np.count_nonzero(reached[reached.sum(axis=1) == 1], axis=0), dtype=np.int64)
+
+
+def objective(tree: Tree, problem: Problem) -> float:
+    """Weighted robust errors plus leaf penalty; infinite if the tree breaks a limit of the problem."""
+    if tree.depth > problem.max_depth:
+        return float("inf")
+    too_small = problem.min_samples_leaf > 0 and certain_counts(tree, problem).min() < problem.min_samples_leaf
+    if too_small and tree.n_leaves > 1:
+        return float("inf")
+    lost = float(problem.weight[robust_errors(tree, problem)].sum())
+    return lost + problem.leaf_penalty * tree.n_leaves
+
+
+def place(tree: IndexTree, problem: Problem) -> Tree:
+    """Turn indices into thresholds at maximum margin, without changing the reach of any sample.
+
+    Branches that no training box or no point at all reaches are cut off, and a split between two leaves of one class
+    becomes that leaf;
+    neither changes which samples are lost. Each threshold lies midway between the neighbouring endpoints of the
+    samples that reach its node.
+    """
+    ends = problem.endpoints
+
+    def build(node: int, samples: NDArray[np.intp], inside: dict[int, tuple[int, int]]) -> Any:
+        if tree.left[node] < 0:
+            return int(tree.label[node])
+        j, t = int(tree.feature[node]), int(tree.index[node])
+        lower, upper = ends.lower_rank[samples, j], ends.upper_rank[samples, j]
+        goes_left, goes_right = lower <= t, upper > t
+        above, below = inside.get(j, (-2, int(ends.n_ranks[j]) + 1))
+        if t >= below or not goes_right.any():
+            return build(int(tree.left[node]), samples, inside)
+        if t <= above or not goes_left.any():
+            return build(int(tree.right[node]), samples, inside)
+        left = build(int(tree.left[node]), samples[goes_left], {**inside, j: (above, t)})
+        right = build(int(tree.right[node]), samples[goes_right], {**inside, j: (t, below)})
+        if not isinstance(left, tuple) and left == right:
+            return left
+        margin = margin_around(t, j, lower, upper, ends)
+        return (j, maximum_margin(*margin, j, ends), left, right, margin)
+
+    return tree_from_nested(build(0, np.arange(problem.n_samples), {}), problem)
+
+
+def tree_from_nested(nested: Any, problem: Problem) -> Tree:
+    """Build a tree from nested tuples ``(feature, threshold, left, right)`` with class indices as leaves.
+
+    A split may have a fifth entry, its margin as in `Tree`.
+    """
+    rows: list[list[Any]] = []
+
+    def add(node: Any) -> int:
+        position = len(rows)
+        if not isinstance(node, tuple):
+            rows.append([-1, np.nan, -1, -1, node, (np.nan, np.nan)])
+            return position
+        rows.append([node[0], node[1], -1, -1, -1, node[4] if len(node) > 4 else (np.nan, np.nan)])
+        rows[position][2] = add(node[2])
+        rows[position][3] = add(node[3])
+        return position
+
+    add(nested)
+    feature, threshold, left, right, label, margin = (np.array(column) for column in zip(*rows, strict=True))
+    tree = Tree(
+        feature,
+        threshold,
+        left,
+        right,
+        label,
+        problem.classes,
+        problem.n_features,
+        problem.feature_names,
+        margin=margin,
+        encoding=problem.encoding,
+    )
+    return replace(tree, missing_left=_heavier_sides(tree, problem)) if problem.allows_missing else tree
+
+
+def _heavier_sides(tree: Tree, problem: Problem) -> BoolArray:
+    """Return, for each split, whether more weight of training samples certainly goes left than right there."""
+    reached = reached_nodes(tree, problem)
+    is_split = tree.left >= 0
+    left, right = reached[:, tree.left[is_split]], reached[:, tree.right[is_split]]
+    answer = np.zeros(tree.n_nodes, dtype=bool)
+    answer[is_split] = problem.weight @ (left & ~right) >= problem.weight @ (right & ~left)
+    return answer
+
+
+def to_indices(tree: Tree, problem: Problem) -> IndexTree:
+    """Express a tree in the endpoints of a problem, e.g. to start a solver from it.
+
+    Labels are matched by class; a leaf of a class that the problem does not have becomes the heaviest class.
+    """
+    heaviest = int(np.argmax(problem.class_weight_sums))
+    code = {label: i for i, label in enumerate(problem.classes.tolist())}
+    label_of = np.array([code.get(label, heaviest) for label in tree.classes.tolist()])
+    is_split = tree.left >= 0
+    index = np.full(tree.n_nodes, -1)
+    for node in np.flatnonzero(is_split):
+        index[node] = index_of(float(tree.threshold[node]), int(tree.feature[node]), problem.endpoints)
+    label = np.where(is_split, -1, label_of[np.maximum(tree.label, 0)])
+    return IndexTree(tree.feature, index, tree.left, tree.right, label)
