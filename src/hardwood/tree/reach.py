@@ -36,7 +36,7 @@ def fooled(
     ----------
     tree : Tree
     low, high : C-contiguous float array of shape (n_samples, n_features)
-        The samples, or where they can be already without the attacker's radius; see `hardwood.problem.problem.reach_of`.
+        The samples, or where they can be already without the attacker's radius; see `problem.reach_of`.
     down, up : float array of shape (n_groups, n_features)
         Reach of the attacker by group of samples.
     group : int array of shape (n_samples,)

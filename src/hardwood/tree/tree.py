@@ -362,7 +362,7 @@ class Tree(_Structure):
         return f"Tree(depth={self.depth}, n_leaves={self.n_leaves}, n_features={self.n_features})"
 
     def to_sklearn(self) -> Any:
-        """Return a fitted scikit-learn decision tree with the same answers; see `hardwood.export.libraries.to_sklearn`."""
+        """Return a fitted scikit-learn decision tree with the same answers; see `export.libraries`."""
         from hardwood.export.libraries import to_sklearn
 
         return to_sklearn(self)

@@ -29,7 +29,10 @@ from hardwood import errors
 from hardwood.errors import HardwoodError
 from hardwood.solvers.formulations.encoding import Choice, Encoding
 
-_BOOTSTRAP = "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); from hardwood.solvers.engines.child import main; main()"
+_BOOTSTRAP = (
+    "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
+    "from hardwood.solvers.engines.child import main; main()"
+)
 _POLL = 0.1
 """Seconds between two looks at the clock."""
 

@@ -1,8 +1,8 @@
 """The binary formulation of the paper as clauses, built with array operations.
 
-Each implication of the table in `hardwood.solvers.formulations.encoding` is one block of clauses. A clause ``l1 or .. or lk`` is at
-the same time a row ``l1 + .. + lk >= 1`` of a MILP (a negated literal counting as 1 - x), so MaxSAT, CP-SAT and
-Binary-MILP share this module.
+Each implication of the table in `hardwood.solvers.formulations.encoding` is one block of clauses. A clause
+``l1 or .. or lk`` is at the same time a row ``l1 + .. + lk >= 1`` of a MILP (a negated literal counting as 1 - x), so
+MaxSAT, CP-SAT and Binary-MILP share this module.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """LSU-MaxSAT and RC2-MaxSAT: the binary formulation as partial MaxSAT, on the SAT solvers of PySAT.
 
-Hard clauses are those of `hardwood.solvers.formulations.clauses`; each sample is a soft clause "not e[i]" of its weight.
+Hard clauses are those of `hardwood.solvers.formulations.clauses`; each sample is a soft clause "not e[i]" of its
+weight.
 
 - LSU (linear search SAT-UNSAT; Eén & Sörensson, "Translating Pseudo-Boolean Constraints into SAT", JSAT 2006) goes
   down from a solution: every better tree tightens a totalizer over e until nothing better exists. It can be stopped at
