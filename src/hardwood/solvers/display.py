@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from hardwood.solvers.solve import Progress
+from hardwood.solvers.base import Progress
 
 
 def describe(progress: Progress) -> str:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from hardwood.errors import InvalidInputError
 from hardwood.problem.endpoints import blocks, cluster, index_of
 from hardwood.problem.problem import Problem
-from hardwood.solvers.solve import Run, Solver, register
+from hardwood.solvers.base import Run, Solver, register
 from hardwood.tree.tree import IndexTree
 
 CRITERIA = ("groot", "chen", "adversarial-error")

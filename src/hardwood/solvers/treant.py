@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 from hardwood.attack.rules import AttackRules, Options
 from hardwood.errors import InvalidInputError
 from hardwood.problem.problem import Problem
+from hardwood.solvers.base import Run, Solver, register
 from hardwood.solvers.result import Result, Status, TracePoint
-from hardwood.solvers.solve import Run, Solver, register
 from hardwood.tree.reach import to_indices, tree_from_nested
 from hardwood.tree.tree import IndexTree
 

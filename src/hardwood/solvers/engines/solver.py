@@ -12,10 +12,10 @@ from typing import Any
 
 from hardwood.errors import InvalidInputError
 from hardwood.problem.problem import Problem
+from hardwood.solvers.base import Engine, Run, Solver
 from hardwood.solvers.engines.child import Built, Found, Job, Message, Proved, run_child
 from hardwood.solvers.formulations.descent import search_nearby
 from hardwood.solvers.formulations.encoding import Choice, Encoding, encode
-from hardwood.solvers.solve import Engine, Run, Solver
 
 COMMON_DEFAULTS: dict[str, Any] = {"engine": None, "strengthen": True, "memory_limit": None}
 """Options of every solver on an engine: which one, the formulation, and how many GB its model may take."""

@@ -13,12 +13,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from hardwood.solvers.base import Engine, register
 from hardwood.solvers.engines.child import Built, Found, Job, Proved, Send
 from hardwood.solvers.engines.solver import COMMON_DEFAULTS, EngineSolver
 from hardwood.solvers.formulations.clauses import Layout, count_literals, formula
 from hardwood.solvers.formulations.descent import descend
 from hardwood.solvers.formulations.encoding import Encoding
-from hardwood.solvers.solve import Engine, register
 
 BYTES_PER_LITERAL = 400
 """Measured: memory of the child per literal, the model and CP-SAT's copies included."""

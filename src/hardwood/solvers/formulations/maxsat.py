@@ -30,6 +30,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hardwood.solvers.base import Engine, register
 from hardwood.solvers.engines.child import Built, Found, Job, Proved, Send
 from hardwood.solvers.engines.solver import COMMON_DEFAULTS, EngineSolver
 from hardwood.solvers.formulations.clauses import Layout, count_literals, formula
@@ -37,7 +38,6 @@ from hardwood.solvers.formulations.descent import descend
 from hardwood.solvers.formulations.encoding import Encoding
 from hardwood.solvers.formulations.totalizer import count_literals as count_totalizer_literals
 from hardwood.solvers.formulations.totalizer import totalizer
-from hardwood.solvers.solve import Engine, register
 from hardwood.tree.tree import IndexTree
 
 IntArray = NDArray[np.int64]

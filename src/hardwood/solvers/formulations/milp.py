@@ -24,6 +24,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hardwood.solvers.base import Engine, register
 from hardwood.solvers.engines.child import Built, Found, Job, Proved, Send
 from hardwood.solvers.engines.solver import COMMON_DEFAULTS, EngineSolver
 from hardwood.solvers.formulations.clauses import Layout, count_literals, formula
@@ -31,7 +32,6 @@ from hardwood.solvers.formulations.descent import descend
 from hardwood.solvers.formulations.encoding import Choice, Encoding
 from hardwood.solvers.formulations.linear_model import Formulation, ModelBuilder
 from hardwood.solvers.formulations.milp_strengthened import StrengthenedFormulation
-from hardwood.solvers.solve import Engine, register
 
 FloatArray = NDArray[np.float64]
 

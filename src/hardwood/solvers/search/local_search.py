@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from hardwood.solvers.base import Run
 from hardwood.solvers.relabel import relabel
 from hardwood.solvers.search.model import SearchModel
-from hardwood.solvers.solve import Run
 
 if TYPE_CHECKING:
     from hardwood.kernels.search_state import Data

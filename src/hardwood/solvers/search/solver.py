@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardwood.problem.problem import Problem
+from hardwood.solvers.base import Run, Solver, register, solve, tiny_problem
 from hardwood.solvers.greedy import GreedyLearner
 from hardwood.solvers.search.model import SearchModel, best_stump
-from hardwood.solvers.solve import Run, Solver, register, solve, tiny_problem
 from hardwood.tree.reach import to_indices
 
 if TYPE_CHECKING:

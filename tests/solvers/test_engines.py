@@ -17,9 +17,9 @@ import pytest
 import hardwood
 from hardwood import InvalidInputError, MissingEngineError, Problem, SolverError, Status, solve
 from hardwood.solvers import base
+from hardwood.solvers.base import Engine, Progress, SolverFailureWarning
 from hardwood.solvers.engines.solver import COMMON_DEFAULTS, EngineSolver, available_memory
 from hardwood.solvers.formulations.encoding import Encoding
-from hardwood.solvers.solve import Engine, Progress, SolverFailureWarning
 
 X = np.array([[0.0], [1.0], [2.0], [3.0], [4.0]])
 Y = np.array([0, 1, 0, 1, 1])

@@ -23,8 +23,8 @@ from hardwood.bounds import (
     conflict_pairs,
     epsilons,
     feature_report,
+    many_classes,
     matching_bound,
-    odd_conflicts,
 )
 from hardwood.bounds.conflict_index import ConflictIndex, RankedBoxes
 from hardwood.data import datasets
@@ -206,7 +206,7 @@ def test_weights_and_many_classes_agree_with_integer_programming(seed: int) -> N
 def test_bounds_hold_where_odd_components_are_too_large_to_solve(
     monkeypatch: pytest.MonkeyPatch, limit: str, value: int, seed: int
 ) -> None:
-    monkeypatch.setattr(odd_conflicts, limit, value)
+    monkeypatch.setattr(many_classes, limit, value)
     rng = np.random.default_rng(seed)
     X, y = rng.integers(0, 9, (60, 2)) / 10, rng.integers(0, 4, 60)
     result = adversarial_accuracy_bound(X, y, 0.1, rng.integers(1, 4, 60))

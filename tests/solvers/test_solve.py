@@ -9,7 +9,7 @@ import pytest
 
 from hardwood import InvalidInputError, MissingEngineError, Problem, SolverError, Status, solve
 from hardwood.solvers import base
-from hardwood.solvers.solve import Engine, Progress, Run, Solver, SolverFailureWarning
+from hardwood.solvers.base import Engine, Progress, Run, Solver, SolverFailureWarning
 from hardwood.tree.tree import IndexTree
 
 X = np.array([[0.0], [1.0], [2.0], [3.0]])

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from hardwood import Problem, Status, solve
-from hardwood.solvers import engine, registered_solvers
+from hardwood.solvers import registered_solvers
+from hardwood.solvers.engines import solver as engine
 from hardwood.tree.reach import objective
 from oracle import TinyProblem, optimal_objective
 from persistent_child import Workers
