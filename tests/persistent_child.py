@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from hardwood.solvers import child
+from hardwood.solvers.engines import child
 
 _BOOTSTRAP = "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); import persistent_child as p; p.loop()"
 
