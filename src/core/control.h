@@ -19,7 +19,7 @@ class Control
 
     std::atomic<bool> stopped_{false};
     std::atomic<std::int64_t> deadline_{std::numeric_limits<std::int64_t>::max()};  // nanoseconds of the steady clock
-    std::function<bool()> poll_;            // asked by the thread that called from Python, at most every `pollEvery`
+    std::function<bool()> poll_;  // asked by the thread that called from Python, at most every `pollEvery`
     std::atomic<std::int64_t> nextPoll_{0};
     static constexpr std::int64_t pollEvery = 50'000'000;  // nanoseconds
 

@@ -44,11 +44,12 @@ void bindControl(nb::module_ &m)
                 self->setPoll(signalRaised);
             },
             nb::arg("time_left").none() = nb::none())
-        .def("set_time_left", [](Control &self, std::optional<double> seconds)
-             { self.setTimeLeft(secondsOf(seconds)); }, nb::arg("seconds").none(),
-             "Let the run end in so many seconds from now; None for never.")
+        .def(
+            "set_time_left", [](Control &self, std::optional<double> seconds) { self.setTimeLeft(secondsOf(seconds)); },
+            nb::arg("seconds").none(), "Let the run end in so many seconds from now; None for never.")
         .def("request_stop", &Control::requestStop, "Ask the computation to end at its next look.")
-        .def_prop_ro("stopped", [](Control &self) { return self.shouldStop(); },
-                     "Whether somebody asked for an end or the deadline has passed.");
+        .def_prop_ro(
+            "stopped", [](Control &self) { return self.shouldStop(); },
+            "Whether somebody asked for an end or the deadline has passed.");
 }
 }  // namespace hardwood
