@@ -15,19 +15,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hardwood.arrays import BoolArray, FloatArray, IntArray, RankArray
 from hardwood.attack.model import AttackModel
 from hardwood.errors import InvalidInputError
 from hardwood.files import read_text
 from hardwood.problem.endpoints import cluster
 from hardwood.problem.problem import Problem
 from hardwood.tree.tree import Tree
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
-RankArray = NDArray[np.int32]
 
 MOST_LEVELS = 1000
 """An attacker whose budget allows more different costs than this on one feature is refused."""

@@ -17,16 +17,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hardwood.bounds.conflict_index import IntArray, RankedBoxes
+from hardwood.arrays import FloatArray, IntArray
+from hardwood.bounds.conflict_index import RankedBoxes
 from hardwood.bounds.conflicts import BYTES_PER_PAIR, Vertices, estimate_conflicts, first_conflict, merge_equal
 from hardwood.bounds.cover_search import MEMORY_LIMIT
 from hardwood.bounds.vertex_cover import ConflictGraph, Cover, IntegerWeights
 from hardwood.errors import SolverError
 from hardwood.problem.problem import Problem
-
-FloatArray = NDArray[np.float64]
 
 _logger = logging.getLogger(__name__)
 

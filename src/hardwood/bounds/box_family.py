@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardwood.arrays import BoolArray, FloatArray, IntArray, RankArray
 from hardwood.attack.model import AttackModel
-from hardwood.bounds.conflict_index import BoolArray, IntArray, RankedBoxes
+from hardwood.bounds.conflict_index import RankedBoxes
 from hardwood.bounds.conflicts import merge_equal
 from hardwood.bounds.vertex_cover import IntegerWeights
-from hardwood.problem.endpoints import TOLERANCE, RankArray, cluster
+from hardwood.problem.endpoints import TOLERANCE, cluster
 from hardwood.problem.problem import Problem, boxes
-
-FloatArray = NDArray[np.float64]
 
 
 class BoxFamily:

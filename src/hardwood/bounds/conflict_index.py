@@ -8,9 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-IntArray = NDArray[np.int64]
-Int32Array = NDArray[np.int32]
-BoolArray = NDArray[np.bool_]
+from hardwood.arrays import BoolArray, Int32Array, IntArray
 
 N_BUCKETS = 64
 """The bitsets tell the ranks of a feature apart in so many groups (a power of two); the definition does the rest."""

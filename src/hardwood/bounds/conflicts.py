@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardwood.bounds.conflict_index import ConflictIndex, Int32Array, IntArray, RankedBoxes
+from hardwood.arrays import Int32Array, IntArray
+from hardwood.bounds.conflict_index import ConflictIndex, RankedBoxes
 from hardwood.bounds.cover_search import MEMORY_LIMIT
 from hardwood.errors import InvalidInputError
 

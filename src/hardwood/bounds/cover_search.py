@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hardwood.bounds.conflict_index import ConflictIndex, Int32Array, IntArray
+from hardwood.arrays import Int32Array, IntArray
+from hardwood.bounds.conflict_index import ConflictIndex
 
 MEMORY_LIMIT = 2 * 2**30
 """Bytes that the edges of a `CoverSearch` may take by default."""

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardwood.arrays import FloatArray
 from hardwood.attack.model import AttackModel
 from hardwood.bounds.box_family import BoxFamily
 from hardwood.bounds.vertex_cover import ConflictGraph
 from hardwood.errors import InvalidInputError
 
-FloatArray = NDArray[np.float64]
 Progress = Callable[[int, int], None]
 
 PAPER_EPSILONS: tuple[float, ...] = tuple(i / 100 for i in range(51))

@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardwood.arrays import FloatArray
 from hardwood.attack.model import AttackModel
 from hardwood.bounds.box_family import BoxFamily
 from hardwood.bounds.conflict_index import RankedBoxes
 from hardwood.bounds.epsilons import Progress
 from hardwood.bounds.vertex_cover import ConflictGraph
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardwood.bounds.conflict_index import BoolArray, ConflictIndex, IntArray, RankedBoxes
+from hardwood.arrays import BoolArray, IntArray
+from hardwood.bounds.conflict_index import ConflictIndex, RankedBoxes
 from hardwood.bounds.conflicts import merge_equal
 from hardwood.bounds.cover_search import CoverSearch
 

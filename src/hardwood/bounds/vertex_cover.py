@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hardwood.bounds.conflict_index import BoolArray, ConflictIndex, IntArray, RankedBoxes
+from hardwood.arrays import BoolArray, IntArray
+from hardwood.bounds.conflict_index import ConflictIndex, RankedBoxes
 from hardwood.bounds.conflicts import Vertices
 from hardwood.bounds.cover_search import MEMORY_LIMIT, CoverSearch
 from hardwood.bounds.many_classes import cover_beyond_relaxation

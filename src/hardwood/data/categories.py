@@ -21,15 +21,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hardwood.arrays import BoolArray, FloatArray, IntArray
 from hardwood.attack.model import AttackModel
 from hardwood.data.frames import as_matrix, column_names, describe_column
 from hardwood.errors import InvalidInputError
-
-BoolArray = NDArray[np.bool_]
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 MOST_CATEGORIES = 255
 """A column with more is refused: it is a name or a number rather than a category."""

@@ -8,13 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hardwood.arrays import FloatArray, IntArray
 from hardwood.data.csv import read_csv
 from hardwood.errors import InvalidInputError
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 DATA_VARIABLE = "HARDWOOD_DATA"
 """Environment variable that names the folder with the paper's sets as CSV files."""

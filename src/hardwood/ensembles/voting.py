@@ -19,14 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardwood.arrays import BoolArray, FloatArray, IntArray
 from hardwood.errors import InvalidInputError, SolverError
 from hardwood.evaluation.adversarial import AttackedData
 from hardwood.problem.problem import boxes
 from hardwood.tree.tree import Tree
-
-BoolArray = NDArray[np.bool_]
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, check_random_state, validate_data
 
+from hardwood.arrays import FloatArray
 from hardwood.attack.model import AttackModel
 from hardwood.data.categories import CategoryEncoding
 from hardwood.data.frames import as_matrix, check_finite, column_names
@@ -25,8 +26,6 @@ from hardwood.problem.problem import Problem, as_labels, fit_attack
 from hardwood.solvers.result import Result, Status
 from hardwood.tree.statistics import LeafStatistics, class_shares
 from hardwood.tree.tree import Tree
-
-FloatArray = NDArray[np.float64]
 
 
 class BaseRobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from hardwood.arrays import FloatArray
 from hardwood.attack.model import AttackModel
 from hardwood.ensembles.voting import Ensemble
 from hardwood.errors import InvalidInputError
@@ -19,8 +20,6 @@ from hardwood.problem.problem import Problem
 from hardwood.solvers.greedy import Events, GreedyLearner
 from hardwood.tree.reach import place
 from hardwood.tree.tree import Tree
-
-FloatArray = NDArray[np.float64]
 
 
 class UndecidedAttackWarning(UserWarning):

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardwood.arrays import BoolArray, FloatArray, IntArray
 from hardwood.attack.model import AttackModel
 from hardwood.data.frames import column_names
 from hardwood.errors import InvalidInputError
 from hardwood.problem.problem import as_labels, reach_of
-from hardwood.tree.reach import BoolArray, FloatArray, IntArray, fooled
+from hardwood.tree.reach import fooled
 from hardwood.tree.tree import Tree
 
 

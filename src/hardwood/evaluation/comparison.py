@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardwood.arrays import FloatArray
 from hardwood.attack.model import AttackModel
 from hardwood.bounds import matching_bound
 from hardwood.data.frames import as_matrix, check_finite
@@ -26,8 +27,6 @@ from hardwood.solvers import registered_solvers, solve
 from hardwood.solvers.relabel import relabel
 from hardwood.tree.reach import robust_errors
 from hardwood.tree.tree import Tree
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

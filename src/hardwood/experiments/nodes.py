@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from hardwood.arrays import BoolArray
 from hardwood.problem.problem import Problem
-from hardwood.tree.reach import BoolArray, reached_nodes, robust_errors
+from hardwood.tree.reach import reached_nodes, robust_errors
 from hardwood.tree.tree import Tree
 
 MOST_SAMPLES_LISTED = 25

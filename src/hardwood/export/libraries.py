@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardwood.arrays import FloatArray, IntArray
 from hardwood.errors import InvalidInputError
-from hardwood.tree.tree import FloatArray, IntArray, Tree
+from hardwood.tree.tree import Tree
 
 
 def from_sklearn(estimator: Any, feature_names: tuple[str, ...] | None = None) -> Tree:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hardwood.arrays import FloatArray
 from hardwood.errors import InvalidInputError
 from hardwood.evaluation.adversarial import AttackedData, attack_samples
 from hardwood.plotting.style import MARKERS, attack_of, colour_of, new_axes, tree_of
@@ -14,8 +14,6 @@ from hardwood.tree.tree import Tree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-FloatArray = NDArray[np.float64]
 
 
 def plot_regions(

@@ -12,9 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-RankArray = NDArray[np.int32]
+from hardwood.arrays import FloatArray, IntArray, RankArray
 
 TOLERANCE = 1e-9
 """Endpoints closer than this share of their feature's spread are one endpoint."""

@@ -10,15 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardwood.arrays import FloatArray, IntArray, RankArray
 from hardwood.attack.model import AttackModel
 from hardwood.data.categories import CategoryEncoding
 from hardwood.data.frames import as_matrix, check_finite, has_missing
 from hardwood.errors import InvalidInputError
-from hardwood.problem.endpoints import Endpoints, RankArray, blocks, cluster_endpoints
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-
+from hardwood.problem.endpoints import Endpoints, blocks, cluster_endpoints
 
 MISSING_CHOICES = ("error", "reachable")
 

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hardwood.arrays import FloatArray, Int32Array, IntArray
 from hardwood.errors import InvalidInputError
 from hardwood.problem.endpoints import blocks, cluster, index_of
 from hardwood.problem.problem import Problem
@@ -29,10 +29,6 @@ from hardwood.tree.tree import IndexTree
 
 CRITERIA = ("groot", "chen", "adversarial-error")
 IMPURITIES = ("gini", "entropy")
-
-EventArray = NDArray[np.int32]
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 @register
@@ -73,8 +69,8 @@ class Events:
         Smallest and largest value of each cluster.
     """
 
-    code: EventArray
-    rank: EventArray
+    code: Int32Array
+    rank: Int32Array
     first: tuple[FloatArray, ...]
     last: tuple[FloatArray, ...]
 

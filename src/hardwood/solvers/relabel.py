@@ -17,14 +17,11 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
+from hardwood.arrays import BoolArray, FloatArray, IntArray
 from hardwood.errors import InvalidInputError
 from hardwood.problem.problem import Problem
 from hardwood.tree.reach import to_indices
 from hardwood.tree.tree import IndexTree, Tree
-
-BoolArray = NDArray[np.bool_]
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 MOST_STEPS = 50_000_000
 """How many elementary steps the branch and bound over leaf labels may take."""

@@ -25,6 +25,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hardwood.arrays import FloatArray, IntArray
 from hardwood.attack.rules import AttackRules, Options
 from hardwood.errors import InvalidInputError
 from hardwood.problem.problem import Problem
@@ -33,9 +34,6 @@ from hardwood.solvers.result import Result, Status, TracePoint
 from hardwood.tree.reach import to_indices, tree_from_nested
 from hardwood.tree.tree import IndexTree
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-RankArray = NDArray[np.int32]
 Region = dict[int, tuple[int, int]]
 
 LOSSES = ("squared", "logistic")

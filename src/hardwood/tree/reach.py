@@ -12,13 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardwood.arrays import BoolArray, FloatArray, IntArray
 from hardwood.problem.endpoints import index_of, margin_around, maximum_margin
 from hardwood.problem.problem import Problem
 from hardwood.tree.tree import IndexTree, Tree
-
-BoolArray = NDArray[np.bool_]
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 def fooled(

@@ -5,14 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hardwood.arrays import BoolArray, FloatArray, IntArray
 from hardwood.problem.problem import Problem
 from hardwood.tree.tree import Tree
-
-BoolArray = NDArray[np.bool_]
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 _CHUNK = 1 << 16
 

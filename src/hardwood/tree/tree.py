@@ -14,13 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hardwood.arrays import BoolArray, FloatArray, IntArray
 from hardwood.data.categories import CategoryEncoding
 from hardwood.data.frames import as_matrix, check_finite, has_missing
 from hardwood.errors import InvalidInputError
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 
 def _equal_or_none(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:

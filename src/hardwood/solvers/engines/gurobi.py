@@ -7,13 +7,11 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hardwood.arrays import FloatArray
 from hardwood.errors import MissingEngineError
 from hardwood.solvers.engines.child import Job
 from hardwood.solvers.formulations.linear_model import LinearModel
-
-FloatArray = NDArray[np.float64]
 
 
 def optimise(

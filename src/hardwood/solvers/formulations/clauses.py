@@ -12,9 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hardwood.arrays import Int32Array
 from hardwood.solvers.formulations.encoding import Choice, Encoding
-
-LiteralArray = NDArray[np.int32]
 
 
 class Layout:
@@ -31,7 +30,7 @@ class Layout:
         self.s = self._take(n, nodes, 2)
         self.e = self._take(n)
 
-    def _take(self, *shape: int) -> LiteralArray:
+    def _take(self, *shape: int) -> Int32Array:
         size = int(np.prod(shape))
         self._top += size
         return np.arange(self._top - size + 1, self._top + 1, dtype=np.int32).reshape(shape)
@@ -41,7 +40,7 @@ class Layout:
         """Number of variables."""
         return self._top
 
-    def is_class(self, leaf: int) -> LiteralArray:
+    def is_class(self, leaf: int) -> Int32Array:
         """Literals that say "leaf has class k", one for each class k."""
         if self.is_binary:
             return np.array([-self.c[leaf], self.c[leaf]], dtype=np.int32)
@@ -76,8 +75,8 @@ class Formula:
     exactly_one : list of int arrays of shape (k,)
     """
 
-    clauses: list[LiteralArray]
-    exactly_one: list[LiteralArray]
+    clauses: list[Int32Array]
+    exactly_one: list[Int32Array]
 
 
 def formula(layout: Layout) -> Formula:
@@ -92,12 +91,12 @@ def formula(layout: Layout) -> Formula:
     return Formula([block for block in clauses if len(block)], exactly_one)
 
 
-def _chain(layout: Layout) -> LiteralArray:
+def _chain(layout: Layout) -> Int32Array:
     """b[m, v] => b[m, v + 1]."""
     return np.stack([-layout.b[:, :-1].ravel(), layout.b[:, 1:].ravel()], axis=1)
 
 
-def _reach(layout: Layout) -> list[LiteralArray]:
+def _reach(layout: Layout) -> list[Int32Array]:
     """a[m, j] and not b[m, lower] => s[i, m, 0];  a[m, j] and b[m, upper] => s[i, m, 1]."""
     encoding = layout.encoding
     sample = np.arange(encoding.n_samples)[:, None].repeat(encoding.n_features, axis=1)
@@ -113,7 +112,7 @@ def _reach(layout: Layout) -> list[LiteralArray]:
     return blocks
 
 
-def _errors(layout: Layout) -> list[LiteralArray]:
+def _errors(layout: Layout) -> list[Int32Array]:
     """Lose sample i where it reaches leaf t: s on the path to t and c[t] != y_i => e[i]."""
     encoding = layout.encoding
     blocks = []
@@ -123,7 +122,7 @@ def _errors(layout: Layout) -> list[LiteralArray]:
     return blocks
 
 
-def _no_split_is_canonical(layout: Layout) -> list[LiteralArray]:
+def _no_split_is_canonical(layout: Layout) -> list[Int32Array]:
     """Allow one way to write a leaf: no split is feature 0, the last value, and no split at the children."""
     encoding = layout.encoding
     is_split = layout.b[:, -1]
@@ -142,7 +141,7 @@ def _no_split_is_canonical(layout: Layout) -> list[LiteralArray]:
     return blocks
 
 
-def _siblings_differ(layout: Layout) -> list[LiteralArray]:
+def _siblings_differ(layout: Layout) -> list[Int32Array]:
     """Sibling leaves of one class are a node without a split, so sibling leaves may be taken to differ."""
     left, right = layout.c[0::2], layout.c[1::2]
     if layout.is_binary:
@@ -150,12 +149,12 @@ def _siblings_differ(layout: Layout) -> list[LiteralArray]:
     return [np.stack([-left.ravel(), -right.ravel()], axis=1)]
 
 
-def _conflicts(layout: Layout) -> LiteralArray:
+def _conflicts(layout: Layout) -> Int32Array:
     """Of two conflicting samples of different classes one is lost (Theorem 2)."""
     return layout.e[layout.encoding.pair]
 
 
-def _one_side(layout: Layout) -> LiteralArray:
+def _one_side(layout: Layout) -> Int32Array:
     """Every box goes somewhere."""
     return layout.s.reshape(-1, 2)
 

@@ -16,9 +16,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from hardwood.arrays import BoolArray
 from hardwood.solvers.formulations.encoding import Choice, Encoding
-
-BoolArray = NDArray[np.bool_]
 
 
 def descend(encoding: Encoding, choice: Choice, seconds: float = 1.0) -> Choice:

@@ -30,16 +30,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hardwood.arrays import BoolArray, FloatArray, IntArray, RankArray
 from hardwood.problem.endpoints import candidates
 from hardwood.problem.problem import Problem
 from hardwood.tree.tree import IndexTree
-
-BoolArray = NDArray[np.bool_]
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-RankArray = NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,11 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hardwood.arrays import BoolArray, FloatArray, IntArray
 from hardwood.solvers.formulations.encoding import Choice
-
-BoolArray = NDArray[np.bool_]
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 ABSENT = -1
 """Column number of a term that is left out of its row."""

@@ -30,6 +30,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hardwood.arrays import IntArray
 from hardwood.solvers.base import Engine, register
 from hardwood.solvers.engines.child import Built, Found, Job, Proved, Send
 from hardwood.solvers.engines.solver import COMMON_DEFAULTS, EngineSolver
@@ -39,8 +40,6 @@ from hardwood.solvers.formulations.encoding import Encoding
 from hardwood.solvers.formulations.totalizer import count_literals as count_totalizer_literals
 from hardwood.solvers.formulations.totalizer import totalizer
 from hardwood.tree.tree import IndexTree
-
-IntArray = NDArray[np.int64]
 
 PAIRWISE_LIMIT = 64
 """Up to so many features "at most one" is written out; beyond, the paper's relaxation to "at least one" is used."""

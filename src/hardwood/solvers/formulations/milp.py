@@ -22,8 +22,8 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hardwood.arrays import FloatArray
 from hardwood.solvers.base import Engine, register
 from hardwood.solvers.engines.child import Built, Found, Job, Proved, Send
 from hardwood.solvers.engines.solver import COMMON_DEFAULTS, EngineSolver
@@ -32,8 +32,6 @@ from hardwood.solvers.formulations.descent import descend
 from hardwood.solvers.formulations.encoding import Choice, Encoding
 from hardwood.solvers.formulations.linear_model import Formulation, ModelBuilder
 from hardwood.solvers.formulations.milp_strengthened import StrengthenedFormulation
-
-FloatArray = NDArray[np.float64]
 
 BYTES_PER_TERM = 75
 """Measured: memory of the child per coefficient of the matrix, building and HiGHS's copies included."""

@@ -26,13 +26,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hardwood.arrays import FloatArray, IntArray
 from hardwood.solvers.formulations.encoding import Choice, Encoding
 from hardwood.solvers.formulations.linear_model import ABSENT, ModelBuilder
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-IntArray = NDArray[np.int64]
+from hardwood.arrays import IntArray
 
 
 @dataclass(frozen=True, eq=False)

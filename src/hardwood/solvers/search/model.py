@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardwood.arrays import IntArray
 from hardwood.errors import InvalidInputError
 from hardwood.problem.problem import Problem
 from hardwood.tree.tree import IndexTree
@@ -16,7 +17,6 @@ from hardwood.tree.tree import IndexTree
 if TYPE_CHECKING:
     from hardwood.kernels.search_state import Data, Work
 
-IntArray = NDArray[np.int64]
 
 LARGEST = 2**62
 """No sum inside the kernels may reach this."""

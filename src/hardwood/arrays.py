@@ -1,0 +1,14 @@
+"""Array types, once. What an array holds is said by the name of whatever has it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Int32Array = NDArray[np.int32]
+BoolArray = NDArray[np.bool_]
+
+RankArray = Int32Array
+"""Ranks of ends or threshold indices (`hardwood.problem.endpoints`)."""
