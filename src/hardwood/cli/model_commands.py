@@ -30,7 +30,7 @@ from hardwood.cli.output import percent, print_json, print_table
 from hardwood.data.categories import CategoryEncoding
 from hardwood.data.frames import has_missing
 from hardwood.errors import InvalidInputError
-from hardwood.evaluation.adversarial import AttackedData, attack_samples, robust_radius
+from hardwood.evaluation.adversarial import attack_samples, robust_radius
 from hardwood.evaluation.metrics import accuracy, adversarial_accuracy
 from hardwood.export.model_file import Model, training_record
 from hardwood.files import write_whole
@@ -38,6 +38,7 @@ from hardwood.problem.problem import Problem, fit_attack
 from hardwood.solvers import get_solver, solve
 from hardwood.solvers.display import progress_display
 from hardwood.solvers.result import Result, Status
+from hardwood.tree.attacked import AttackedData
 
 ModelArgument = Annotated[Path, typer.Argument(help="Model file written by 'hardwood fit'.", show_default=False)]
 

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from hardwood.arrays import BoolArray, FloatArray, IntArray
 from hardwood.errors import InvalidInputError, SolverError
-from hardwood.evaluation.adversarial import AttackedData
 from hardwood.problem.problem import boxes
+from hardwood.tree.attacked import AttackedData
 from hardwood.tree.tree import Tree
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 import warnings
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from typing import Any, Self
 
@@ -13,43 +12,17 @@ from numpy.typing import NDArray
 
 from hardwood.arrays import FloatArray
 from hardwood.attack.model import AttackModel
+from hardwood.ensembles.forest import grow_forest
 from hardwood.ensembles.voting import Ensemble
 from hardwood.errors import InvalidInputError
 from hardwood.estimators.trees import BaseRobustClassifier, count_jobs, seed_of
 from hardwood.problem.problem import Problem
-from hardwood.solvers.greedy import Events, GreedyLearner
-from hardwood.tree.reach import place
+from hardwood.solvers.greedy import GreedyLearner
 from hardwood.tree.tree import Tree
 
 
 class UndecidedAttackWarning(UserWarning):
     """For some samples it could not be decided in time whether an attack succeeds."""
-
-
-def grow_forest(
-    problem: Problem,
-    learner: GreedyLearner,
-    n_estimators: int,
-    *,
-    bootstrap: bool = True,
-    n_jobs: int = 1,
-    random_state: int = 0,
-) -> tuple[Tree, ...]:
-    """Grow trees on bootstrap samples; which ones does not depend on `n_jobs`."""
-    # What all trees share is sorted once, before the threads start.
-    events = None if learner.criterion == "adversarial-error" else Events.sort(problem)
-    problem.endpoints  # noqa: B018
-    present = np.flatnonzero(problem.weight > 0)
-
-    def grow_one(number: int) -> Tree:
-        rng = np.random.default_rng([random_state, number])
-        weight: FloatArray = problem.weight
-        if bootstrap:
-            weight = weight * np.bincount(rng.choice(present, len(present)), minlength=problem.n_samples)
-        return place(learner.grow(problem, rng, weight=weight, events=events), problem)
-
-    with ThreadPoolExecutor(n_jobs) as pool:
-        return tuple(pool.map(grow_one, range(n_estimators)))
 
 
 class RobustForestClassifier(BaseRobustClassifier):

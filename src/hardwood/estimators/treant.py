@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 from hardwood.attack.rules import AttackRules
 from hardwood.errors import InvalidInputError
 from hardwood.estimators.trees import BaseRobustTree
-from hardwood.evaluation.adversarial import encode_labels
 from hardwood.export.libraries import from_sklearn
 from hardwood.export.model_file import Model
 from hardwood.problem.problem import Problem, as_labels
@@ -23,6 +22,7 @@ from hardwood.solvers import solve
 from hardwood.solvers.relabel import relabel
 from hardwood.solvers.result import Result, Status, TracePoint
 from hardwood.solvers.treant import TreantSolver, solve_against_rules
+from hardwood.tree.attacked import encode_labels
 from hardwood.tree.reach import objective, robust_errors, to_indices
 
 

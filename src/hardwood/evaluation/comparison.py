@@ -91,7 +91,7 @@ def _cart(task: Task) -> Tree:
 
 
 def _forest(task: Task) -> Learned:
-    from hardwood.estimators.forest import grow_forest
+    from hardwood.ensembles.forest import grow_forest
     from hardwood.solvers.greedy import GreedyLearner
 
     learner = GreedyLearner(max_features="sqrt")

@@ -10,7 +10,8 @@ import numpy as np
 
 from hardwood.attack.model import AttackModel
 from hardwood.errors import InvalidInputError
-from hardwood.evaluation.adversarial import AttackedData, attack_samples, robust_radius
+from hardwood.evaluation.adversarial import attack_samples, robust_radius
+from hardwood.tree.attacked import AttackedData
 from hardwood.tree.tree import Tree
 
 

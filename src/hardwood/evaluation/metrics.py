@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hardwood.evaluation.adversarial import AttackedData
+from hardwood.tree.attacked import AttackedData
 from hardwood.tree.tree import Tree
 
 

@@ -8,8 +8,9 @@ import numpy as np
 
 from hardwood.arrays import FloatArray
 from hardwood.errors import InvalidInputError
-from hardwood.evaluation.adversarial import AttackedData, attack_samples
+from hardwood.evaluation.adversarial import attack_samples
 from hardwood.plotting.style import MARKERS, attack_of, colour_of, new_axes, tree_of
+from hardwood.tree.attacked import AttackedData
 from hardwood.tree.tree import Tree
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardwood.evaluation.adversarial import AttackedData
 from hardwood.plotting.style import FRAGILE, attack_of, colour_of, new_axes, tree_of
+from hardwood.tree.attacked import AttackedData
 from hardwood.tree.statistics import LeafStatistics
 from hardwood.tree.tree import Tree
 
