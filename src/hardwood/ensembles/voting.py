@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardwood.arrays import BoolArray, FloatArray, IntArray
+from hardwood.data.weights import weighted_share
 from hardwood.errors import InvalidInputError, SolverError
 from hardwood.problem.problem import boxes
 from hardwood.tree.attacked import AttackedData
@@ -43,11 +44,7 @@ class Robustness:
 
     def interval(self, sample_weight: Any = None) -> tuple[float, float]:
         """Return bounds on the adversarial accuracy; equal where every sample is decided."""
-        weight = None if sample_weight is None else np.asarray(sample_weight)
-        return (
-            float(np.average(self.is_robust, weights=weight)),
-            float(np.average(~self.is_fooled, weights=weight)),
-        )
+        return weighted_share(self.is_robust, sample_weight), weighted_share(~self.is_fooled, sample_weight)
 
 
 @dataclass(frozen=True, eq=False)

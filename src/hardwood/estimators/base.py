@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, check_random_state, validate_data
+from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
 from hardwood.arrays import FloatArray
 from hardwood.attack.model import AttackModel
 from hardwood.data.categories import CategoryEncoding
 from hardwood.data.frames import as_matrix, check_finite, column_names
+from hardwood.data.weights import as_weights, weighted_share
 from hardwood.errors import InvalidInputError
 from hardwood.evaluation.adversarial import attack_samples, robust_radius
 from hardwood.evaluation.metrics import adversarial_accuracy
@@ -24,6 +25,7 @@ from hardwood.export.libraries import to_sklearn
 from hardwood.export.model_file import Model, training_record
 from hardwood.problem.problem import Problem, as_labels, fit_attack
 from hardwood.solvers.result import Result, Status
+from hardwood.tree.attacked import encode_labels
 from hardwood.tree.statistics import LeafStatistics, class_shares
 from hardwood.tree.tree import Tree
 
@@ -86,7 +88,9 @@ class BaseRobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,) or None
         """
-        return float(super().score(X, y, sample_weight))
+        predicted = self.predict(X)
+        label = encode_labels(as_labels(y, len(predicted)), self.classes_)
+        return weighted_share(encode_labels(predicted, self.classes_) == label, sample_weight)
 
     def _feature_names(self) -> tuple[str, ...] | None:
         names = getattr(self, "feature_names_in_", None)
@@ -331,7 +335,7 @@ class BaseRobustTree(BaseRobustClassifier):
 
 def _without_weightless(table: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
     """Drop samples of weight zero, so that they are as good as absent: not even margins keep clear of them."""
-    weight = _check_sample_weight(sample_weight, table, dtype=np.float64)
+    weight = as_weights(sample_weight, len(y))
     kept = weight != 0
     if kept.all() or not kept.any():
         return table, y, weight

@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from hardwood.attack.rules import AttackRules
+from hardwood.data.weights import weighted_share
 from hardwood.errors import InvalidInputError
 from hardwood.estimators.trees import BaseRobustTree
 from hardwood.export.libraries import from_sklearn
@@ -120,7 +121,7 @@ class TreantClassifier(BaseRobustTree):
             return super().adversarial_score(X, y, sample_weight, attack=attack)
         label = encode_labels(as_labels(y, len(matrix)), self.tree_.classes)
         right = ~self.rules_.fooled(self.tree_, matrix, label)
-        return float(np.average(right, weights=None if sample_weight is None else np.asarray(sample_weight)))
+        return weighted_share(right, sample_weight)
 
     def _attack_or(self, attack: Any) -> Any:
         if attack is None and self.rules_ is not None:

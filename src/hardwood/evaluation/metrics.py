@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from hardwood.data.weights import weighted_share
 from hardwood.tree.attacked import AttackedData
 from hardwood.tree.tree import Tree
 
@@ -23,11 +22,11 @@ def adversarial_accuracy(tree: Tree, X: Any, y: Any, attack: Any, sample_weight:
     sample_weight : array-like of shape (n_samples,) or None
     """
     right = ~AttackedData.prepare(tree, X, y, attack).fooled()
-    return float(np.average(right, weights=None if sample_weight is None else np.asarray(sample_weight)))
+    return weighted_share(right, sample_weight)
 
 
 def accuracy(tree: Tree, X: Any, y: Any, sample_weight: Any = None) -> float:
     """Share of the samples that the tree classifies correctly as they are; missing values go where it sends them."""
     label = AttackedData.prepare(tree, X, y, 0.0).label
     right = tree.label[tree.apply(X)] == label
-    return float(np.average(right, weights=None if sample_weight is None else np.asarray(sample_weight)))
+    return weighted_share(right, sample_weight)

@@ -14,6 +14,7 @@ from hardwood.arrays import FloatArray, IntArray, RankArray
 from hardwood.attack.model import AttackModel
 from hardwood.data.categories import CategoryEncoding
 from hardwood.data.frames import as_matrix, check_finite, has_missing
+from hardwood.data.weights import as_weights
 from hardwood.errors import InvalidInputError
 from hardwood.problem.endpoints import Endpoints, blocks, cluster_endpoints
 
@@ -322,17 +323,7 @@ def _weights(
     sample_weight: Any,
     class_weight: Mapping[Any, float] | str | None,
 ) -> FloatArray:
-    if sample_weight is None:
-        weight = np.ones(len(labels))
-    else:
-        weight = np.array(sample_weight, dtype=np.float64)
-        if weight.shape != labels.shape:
-            raise InvalidInputError(f"sample_weight has shape {weight.shape}, but there are {len(labels)} samples")
-        if not np.all(np.isfinite(weight)) or np.any(weight < 0):
-            bad = int(np.flatnonzero(~np.isfinite(weight) | (weight < 0))[0])
-            raise InvalidInputError(f"sample_weight[{bad}] is {weight[bad]}; weights must be finite and >= 0")
-        if not np.any(weight > 0):
-            raise InvalidInputError("all sample weights are zero")
+    weight = as_weights(sample_weight, len(labels))
     if class_weight is not None:
         from sklearn.utils.class_weight import compute_class_weight
 
