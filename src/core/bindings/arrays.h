@@ -1,6 +1,6 @@
 // Arrays at the boundary: checked once here, plain spans behind it.
 //
-// Give every array argument `nb::arg("name").noconvert()`: then nanobind refuses another type, order or number of
+// Every array argument is declared by `array("name")`: then nanobind refuses another type, order or number of
 // dimensions with a TypeError instead of copying. What only the function can know (lengths that must agree, ranges of
 // indices) it asks of `require`, which raises ValueError. Results are arrays of the core that NumPy takes over.
 #pragma once
@@ -43,6 +43,12 @@ template <class T>
 Grid<T const> gridOf(In<T, 2> const &array)
 {
     return Grid<T const>(array.data(), static_cast<Index>(array.shape(0)), static_cast<Index>(array.shape(1)));
+}
+
+// The declaration of an array argument that is taken as it is or not at all.
+inline auto array(char const *name)
+{
+    return nb::arg(name).noconvert();
 }
 
 // Hand an array of the core over to NumPy, without a copy.

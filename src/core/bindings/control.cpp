@@ -22,14 +22,13 @@ double secondsOf(std::optional<double> seconds)
         throw nb::value_error("a number of seconds must not be NaN");
     return *seconds;
 }
+}  // namespace
 
-// Whether Python has a signal to handle; the exception that its handler raised stays set until the call returns.
 bool signalRaised()
 {
     nb::gil_scoped_acquire gil;
     return PyErr_Occurred() != nullptr || PyErr_CheckSignals() != 0;
 }
-}  // namespace
 
 void bindControl(nb::module_ &m)
 {

@@ -5,4 +5,5 @@ NB_MODULE(_core, m)
 {
     m.doc() = "The compiled core of hardwood: arrays in, arrays out.";
     hardwood::bindControl(m);
+    hardwood::bindWalk(m);
 }

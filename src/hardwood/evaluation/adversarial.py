@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from hardwood import _core
 from hardwood.arrays import FloatArray
 from hardwood.tree.attacked import AttackedData
 from hardwood.tree.tree import Tree
@@ -27,13 +26,9 @@ def attack_samples(tree: Tree, X: Any, y: Any, attack: Any) -> FloatArray:
         Nearest in L∞; ``tree.predict`` misclassifies every row that is not NaN. A row is NaN where no point of the
         box is misclassified. A sample that is wrong as it is stays where it is.
     """
-    from hardwood.kernels import walk
-
     data = AttackedData.prepare(tree, X, y, attack)
     data.require_plain_numbers("attack_samples")
-    points = np.empty_like(data.X)
-    distance = np.empty(len(points))
-    walk.nearest_wrong_points(*tree.regions(), data.X, data.down, data.up, data.group, data.label, points, distance)
+    points, _ = _core.nearest_wrong_points(*tree.regions(), data.X, data.down, data.up, data.group, data.label)
     return points
 
 
@@ -55,10 +50,6 @@ def robust_radius(tree: Tree, X: Any, y: Any, attack: Any = 1.0) -> FloatArray:
         ``radius >= r`` means that the sample is right under ``attack.scaled(r)``: -inf where it is wrong without any
         attack, inf where no multiple can change it. Exact to one unit in the last place of the threshold.
     """
-    from hardwood.kernels import walk
-
     data = AttackedData.prepare(tree, X, y, attack)
     data.require_plain_numbers("robust_radius")
-    radius = np.empty(len(data.X))
-    walk.robust_factors(*tree.regions(), data.X, data.down, data.up, data.group, data.label, radius)
-    return radius
+    return _core.robust_factors(*tree.regions(), data.X, data.down, data.up, data.group, data.label)

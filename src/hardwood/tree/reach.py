@@ -1,6 +1,6 @@
 """Which leaves a box reaches, and what follows: robust errors, and index trees turned into trees.
 
-Together with its compiled inner loops (`hardwood.kernels.walk`) this is the only place that compares a box with a
+Together with its compiled inner loops (`src/core/reach.h`) this is the only place that compares a box with a
 threshold: a box reaches left iff ``lower <= b`` and right iff ``upper > b``.
 """
 
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardwood import _core
 from hardwood.arrays import BoolArray, FloatArray, IntArray
 from hardwood.problem.endpoints import index_of, margin_around, maximum_margin
 from hardwood.problem.problem import Problem
@@ -41,13 +42,9 @@ def fooled(
     label : int array of shape (n_samples,)
         Class indices in terms of ``tree.classes``; -1 for a label that the tree does not know.
     """
-    from hardwood.kernels import walk
-
     # A path that no point can follow must not count, although a box may reach both sides of each of its splits.
     t = tree.without_empty_leaves
-    out = np.empty(len(low), dtype=bool)
-    walk.fooled(t.feature, t.threshold, t.left, t.right, t.label, low, high, down, up, group, label, out)
-    return out
+    return _core.fooled(t.feature, t.threshold, t.left, t.right, t.label, low, high, down, up, group, label)
 
 
 def robust_errors(tree: Tree, problem: Problem) -> BoolArray:
@@ -59,11 +56,7 @@ def robust_errors(tree: Tree, problem: Problem) -> BoolArray:
 
 def reached_nodes(tree: Tree, problem: Problem) -> BoolArray:
     """Return a matrix (n_samples, n_nodes): whether the box of the sample reaches the node."""
-    from hardwood.kernels import walk
-
-    out = np.empty((problem.n_samples, tree.n_nodes), dtype=bool)
-    walk.reached_nodes(tree.feature, tree.threshold, tree.left, tree.right, problem.lower, problem.upper, out)
-    return out
+    return _core.reached_nodes(tree.feature, tree.threshold, tree.left, tree.right, problem.lower, problem.upper)
 
 
 def certain_counts(tree: Tree, problem: Problem) -> IntArray:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hardwood import _core
 from hardwood.arrays import BoolArray, FloatArray, IntArray
 from hardwood.problem.problem import Problem
 from hardwood.tree.tree import Tree
@@ -46,13 +47,10 @@ class LeafStatistics:
         cls, tree: Tree, lower: FloatArray, upper: FloatArray, label: IntArray, weight: FloatArray
     ) -> LeafStatistics:
         """Sum up samples given by their boxes, class indices and weights."""
-        from hardwood.kernels import walk
-
         sums: dict[bytes, tuple[float, int]] = {}
         for start in range(0, len(label), _CHUNK):
             part = slice(start, start + _CHUNK)
-            reached = np.empty((len(label[part]), tree.n_nodes), dtype=bool)
-            walk.reached_nodes(tree.feature, tree.threshold, tree.left, tree.right, lower[part], upper[part], reached)
+            reached = _core.reached_nodes(tree.feature, tree.threshold, tree.left, tree.right, lower[part], upper[part])
             label_bytes = label[part].astype("<i8").view(np.uint8).reshape(len(reached), 8)
             key = np.ascontiguousarray(np.concatenate([label_bytes, np.packbits(reached, axis=1)], axis=1))
             found, group = np.unique(key.view(f"V{key.shape[1]}")[:, 0], return_inverse=True)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hardwood import _core
 from hardwood.arrays import BoolArray, FloatArray, IntArray
 from hardwood.data.categories import CategoryEncoding
 from hardwood.data.frames import as_matrix, check_finite, has_missing
@@ -217,11 +218,8 @@ class Tree(_Structure):
 
     def apply(self, X: Any) -> IntArray:
         """Return the leaf in which each row of X ends."""
-        from hardwood.kernels import walk
-
         matrix = self.rows(X)
-        leaf = np.empty(len(matrix), dtype=np.int64)
-        walk.apply(self.feature, self.threshold, self.left, self.right, matrix, leaf)
+        leaf = _core.apply(self.feature, self.threshold, self.left, self.right, matrix)
         if self.missing_left is not None and has_missing(matrix):
             with_gaps = np.flatnonzero(np.isnan(matrix).any(axis=1))
             leaf[with_gaps] = self._apply_with_gaps(matrix[with_gaps])

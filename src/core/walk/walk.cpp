@@ -1,0 +1,130 @@
+#include "walk/walk.h"
+
+namespace hardwood
+{
+namespace
+{
+// A box that is never written down: ends are made where they are compared.
+struct MovedBox
+{
+    Span<double const> low;
+    Span<double const> high;
+    Span<double const> down;
+    Span<double const> up;
+
+    [[nodiscard]] bool left(FloatNode const &node, Index) const
+    {
+        return reachesLeft(low[node.feature] - down[node.feature], node.threshold);
+    }
+
+    [[nodiscard]] bool right(FloatNode const &node, Index) const
+    {
+        return reachesRight(high[node.feature] + up[node.feature], node.threshold);
+    }
+};
+
+template <class End>
+struct BoxInOpenSides
+{
+    Box<End> box;
+    OpenSides open;
+
+    template <class Threshold>
+    [[nodiscard]] bool left(Node<Threshold> const &node, Index number) const
+    {
+        return open.left[number] && box.left(node, number);
+    }
+
+    template <class Threshold>
+    [[nodiscard]] bool right(Node<Threshold> const &node, Index number) const
+    {
+        return open.right[number] && box.right(node, number);
+    }
+};
+}  // namespace
+
+bool apply(Span<FloatNode const> nodes, Grid<double const> X, Span<Index> leaf, Control &control)
+{
+    Ticker stop(control);
+    for (Index i = 0; i != X.rows(); ++i)
+    {
+        auto const x = X.row(i);
+        Index node = 0;
+        while (!nodes[node].isLeaf())
+            node = x[nodes[node].feature] <= nodes[node].threshold ? nodes[node].left : nodes[node].right;
+        leaf[i] = node;
+        if (stop())
+            return false;
+    }
+    return true;
+}
+
+bool fooled(Span<FloatNode const> nodes, AttackedSamples const &samples, Span<bool> out, Control &control)
+{
+    Ticker stop(control);
+    auto stack = Array<std::int32_t>::unwritten(nodes.size());
+    for (Index i = 0; i != samples.low.rows(); ++i)
+    {
+        auto const group = samples.reach.group[i];
+        MovedBox const box{samples.low.row(i), samples.high.row(i), samples.reach.down.row(group),
+                           samples.reach.up.row(group)};
+        auto const label = samples.label[i];
+        out[i] = visitLeaves(nodes, 0, box, stack.view(), [&](Index leaf) { return nodes[leaf].label != label; });
+        if (stop())
+            return false;
+    }
+    return true;
+}
+
+bool reachedNodes(Span<FloatNode const> nodes, Grid<double const> lower, Grid<double const> upper, Grid<bool> out,
+                  Control &control)
+{
+    Ticker stop(control, 1 << 18);
+    for (Index i = 0; i != lower.rows(); ++i)
+    {
+        auto const reached = out.row(i);
+        Box<double> const box{lower.row(i), upper.row(i)};
+        std::fill(reached.begin(), reached.end(), false);
+        reached[0] = true;
+        for (Index node = 0; node != nodes.size(); ++node)
+            if (reached[node] && !nodes[node].isLeaf())
+            {
+                reached[nodes[node].left] = box.left(nodes[node], node);
+                reached[nodes[node].right] = box.right(nodes[node], node);
+            }
+        if (stop(nodes.size()))
+            return false;
+    }
+    return true;
+}
+
+template <class Threshold, class End>
+bool reachedLeaves(Span<Node<Threshold> const> nodes, OpenSides open, Span<Index const> leafNumber,
+                   Grid<End const> lower, Grid<End const> upper, Grid<std::uint64_t> mask, Control &control)
+{
+    constexpr Index bits = 64;
+    Ticker stop(control);
+    auto stack = Array<std::int32_t>::unwritten(nodes.size());
+    for (Index i = 0; i != lower.rows(); ++i)
+    {
+        auto const words = mask.row(i);
+        std::fill(words.begin(), words.end(), std::uint64_t{0});
+        BoxInOpenSides<End> const box{{lower.row(i), upper.row(i)}, open};
+        visitLeaves(nodes, 0, box, stack.view(),
+                    [&](Index leaf)
+                    {
+                        auto const number = leafNumber[leaf];
+                        words[number / bits] |= std::uint64_t{1} << (number % bits);
+                        return false;
+                    });
+        if (stop())
+            return false;
+    }
+    return true;
+}
+
+template bool reachedLeaves(Span<Node<double> const>, OpenSides, Span<Index const>, Grid<double const>,
+                            Grid<double const>, Grid<std::uint64_t>, Control &);
+template bool reachedLeaves(Span<Node<Index> const>, OpenSides, Span<Index const>, Grid<std::int32_t const>,
+                            Grid<std::int32_t const>, Grid<std::uint64_t>, Control &);
+}  // namespace hardwood

@@ -1,0 +1,58 @@
+// Walks through one tree: where points end, which leaves and nodes boxes reach, and which samples an attacker can fool.
+//
+// A sample is robustly right iff every leaf that its box reaches carries its label (Theorem 1 of Vos & Verwer, "Robust
+// Optimal Classification Trees Against Adversarial Examples", AAAI 2022); one wrong leaf is enough to stop looking.
+// Boxes are given as `low - down[group]` and `high + up[group]`, the very expression with which Python makes the boxes
+// of a problem, so that large data need no two extra matrices.
+//
+// All of these last as long as there are rows. They look at the Control between rows; where it says to stop they return
+// false and what they wrote is incomplete.
+#pragma once
+
+#include "control.h"
+#include "reach.h"
+
+namespace hardwood
+{
+using FloatNode = Node<double>;
+
+// How far the attacker moves each feature of a sample, by the sample's group.
+struct GroupReach
+{
+    Grid<double const> down;
+    Grid<double const> up;
+    Span<Index const> group;
+};
+
+// Samples (or the interval in which each already is) with what the attacker adds to them.
+struct AttackedSamples
+{
+    Grid<double const> low;
+    Grid<double const> high;
+    GroupReach reach;
+    Span<Index const> label;
+};
+
+// Write the leaf in which each row of X ends.
+bool apply(Span<FloatNode const> nodes, Grid<double const> X, Span<Index> leaf, Control &control);
+
+// Write whether the box of each sample reaches a leaf whose label is not the sample's.
+bool fooled(Span<FloatNode const> nodes, AttackedSamples const &samples, Span<bool> out, Control &control);
+
+// Write whether the box of each row reaches each node; children stand behind their parents.
+bool reachedNodes(Span<FloatNode const> nodes, Grid<double const> lower, Grid<double const> upper, Grid<bool> out,
+                  Control &control);
+
+// From which nodes any point at all can go left and right; a path that no point can follow must not count as reached.
+struct OpenSides
+{
+    Span<bool const> left;
+    Span<bool const> right;
+};
+
+// Write the leaves that the box of each row reaches as bits of a row of words; `leafNumber` numbers the leaves by node.
+// Thresholds and ends are both numbers or both ranks.
+template <class Threshold, class End>
+bool reachedLeaves(Span<Node<Threshold> const> nodes, OpenSides open, Span<Index const> leafNumber,
+                   Grid<End const> lower, Grid<End const> upper, Grid<std::uint64_t> mask, Control &control);
+}  // namespace hardwood
