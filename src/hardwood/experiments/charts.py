@@ -17,9 +17,6 @@ from hardwood.experiments.published import PUBLISHED
 from hardwood.experiments.scores import Instance, error_at, fit_records, mean_and_error, ratios, standings
 from hardwood.tree.tree import Tree
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c6d31")
-"""Okabe & Ito's colours, which readers with any colour vision tell apart, yellow replaced by a brown that shows."""
-
 MOMENTS_PER_DECADE = 12
 AROUND = 0.12
 """Decision regions are drawn this far beyond [0, 1]."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hardwood._version import __version__
-from hardwood.experiments.charts import COLOURS, charts_of
+from hardwood.experiments.charts import charts_of
 from hardwood.experiments.grid import Grid
 from hardwood.experiments.log import Log, Record
 from hardwood.experiments.methods import Method
@@ -47,7 +47,6 @@ def document_of(logs: Sequence[Log]) -> dict[str, Any]:
         "version": __version__,
         "experiments": experiments,
         "machines": machines,
-        "colours": list(COLOURS),
         "tables": tables,
         "charts": charts,
         "fits": fits,

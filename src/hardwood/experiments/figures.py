@@ -7,29 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hardwood.errors import MissingEngineError
-from hardwood.experiments.charts import AROUND, COLOURS, Chart, Regions
+from hardwood.experiments.charts import AROUND, Chart, Regions
+from hardwood.plotting.style import colour_of, dash_of, marker_of, new_figure, shown, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FORMATS = ("png", "pdf", "svg")
-_DASHES: tuple[Any, ...] = ("solid", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 2, 1, 2)))
-_MARKERS = "osD^vPXp"
 
 
 def draw(chart: Chart | list[Regions], stem: Path) -> list[Path]:
     """Write a chart as ``stem.png``, ``stem.pdf`` and ``stem.svg`` and return the paths."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingEngineError("figures need matplotlib: pip install 'hardwood[plot]'") from error
     if isinstance(chart, list):
-        figure = Figure(figsize=(3.2 * len(chart), 3.6), layout="constrained")
+        figure = new_figure(3.2 * len(chart), 3.6)
         for ax, regions in zip(np.atleast_1d(figure.subplots(1, len(chart))), chart, strict=True):
             draw_regions(regions, ax)
     else:
-        figure = Figure(figsize=(7.4, 4.3), layout="constrained")
+        figure = new_figure(7.4, 4.3)
         {"lines": draw_lines, "points": draw_points, "dots": draw_dots}[chart.kind](chart, figure.subplots())
     paths = [stem.with_name(f"{stem.name}.{format_}") for format_ in FORMATS]
     for path in paths:
@@ -42,18 +36,17 @@ def draw(chart: Chart | list[Regions], stem: Path) -> list[Path]:
 def draw_lines(chart: Chart, ax: Axes) -> Axes:
     """Draw lines with their bands."""
     for k, series in enumerate(chart.series):
-        colour = COLOURS[k % len(COLOURS)]
+        colour = colour_of(k)
         where = "steps-post" if chart.steps else "default"
         step: dict[str, Any] = {"step": "post"} if chart.steps else {}
-        dash = _DASHES[(k // len(COLOURS) + k) % len(_DASHES)]
         ax.plot(
             series.x,
             series.y,
             color=colour,
-            linestyle=dash,
+            linestyle=dash_of(k),
             linewidth=1.8,
             drawstyle=where,
-            label=series.name,
+            label=shown(series.name),
             zorder=3,
         )
         if series.low:
@@ -61,7 +54,7 @@ def draw_lines(chart: Chart, ax: Axes) -> Axes:
         if series.marked:
             x, y = zip(*series.marked, strict=True)
             ax.plot(
-                x, y, color=colour, linestyle="none", marker=_MARKERS[k % len(_MARKERS)], markersize=6.5,
+                x, y, color=colour, linestyle="none", marker=marker_of(k), markersize=6.5,
                 markeredgecolor="white", zorder=4,
             )  # fmt: skip
     if chart.x_log:
@@ -77,8 +70,8 @@ def draw_points(chart: Chart, ax: Axes) -> Axes:
     for k, series in enumerate(chart.series):
         x = np.array(series.x) + (k - (len(chart.series) - 1) / 2) * width
         ax.plot(
-            x, series.y, color=COLOURS[k % len(COLOURS)], linestyle="none", marker=_MARKERS[k % len(_MARKERS)],
-            markersize=6, markeredgecolor="white", markeredgewidth=0.6, label=series.name, zorder=3,
+            x, series.y, color=colour_of(k), linestyle="none", marker=marker_of(k),
+            markersize=6, markeredgecolor="white", markeredgewidth=0.6, label=shown(series.name), zorder=3,
         )  # fmt: skip
     ax.axhline(1, color="0.45", linewidth=0.9, linestyle=(0, (4, 3)), zorder=2)
     ax.set_xticks(sorted({value for series in chart.series for value in series.x}))
@@ -92,10 +85,10 @@ def draw_dots(chart: Chart, ax: Axes) -> Axes:
         height = np.array(series.y) + 0.24 * (k - (len(chart.series) - 1) / 2)
         spread = [np.array(series.x) - series.low, np.array(series.high) - series.x]
         ax.errorbar(
-            series.x, height, xerr=spread, color=COLOURS[k], linestyle="none", marker=_MARKERS[k], markersize=6,
-            linewidth=1.6, label=series.name, zorder=3,
+            series.x, height, xerr=spread, color=colour_of(k), linestyle="none", marker=marker_of(k), markersize=6,
+            linewidth=1.6, label=shown(series.name), zorder=3,
         )  # fmt: skip
-    ax.set_yticks(range(len(chart.names)), chart.names)
+    ax.set_yticks(range(len(chart.names)), [shown(name) for name in chart.names])
     ax.set_ylim(len(chart.names) - 0.4, -0.6)
     return _finish(chart, ax)
 
@@ -106,16 +99,16 @@ def draw_regions(regions: Regions, ax: Axes) -> Axes:
 
     for x0, x1, y0, y1, label in regions.rectangles:
         ax.add_patch(
-            Rectangle((x0, y0), x1 - x0, y1 - y0, color=COLOURS[int(label)], alpha=0.16, linewidth=0, zorder=1)
+            Rectangle((x0, y0), x1 - x0, y1 - y0, color=colour_of(int(label)), alpha=0.16, linewidth=0, zorder=1)
         )
     r = regions.radius
     box: dict[str, Any] = {"fill": False, "linewidth": 0.5, "alpha": 0.35, "zorder": 2}
     for x, y, label in regions.samples:
-        ax.add_patch(Rectangle((x - r, y - r), 2 * r, 2 * r, edgecolor=COLOURS[int(label)], **box))
+        ax.add_patch(Rectangle((x - r, y - r), 2 * r, 2 * r, edgecolor=colour_of(int(label)), **box))
     for label in sorted({int(sample[2]) for sample in regions.samples}):
         across, up = zip(*((x, y) for x, y, kind in regions.samples if int(kind) == label), strict=True)
         ax.plot(
-            across, up, linestyle="none", marker="os"[label % 2], markersize=3.4, color=COLOURS[label], zorder=3,
+            across, up, linestyle="none", marker=marker_of(label), markersize=3.4, color=colour_of(label), zorder=3,
             label=f"class {label}",
         )  # fmt: skip
     ax.set_xlim(-AROUND, 1 + AROUND)
@@ -123,20 +116,17 @@ def draw_regions(regions: Regions, ax: Axes) -> Axes:
     ax.set_aspect("equal")
     ax.set_xticks([0, 0.5, 1])
     ax.set_yticks([0, 0.5, 1])
-    ax.set_xlabel(regions.feature_names[0])
-    ax.set_ylabel(regions.feature_names[1])
-    ax.set_title(regions.title, fontsize=10)
+    ax.set_xlabel(shown(regions.feature_names[0]))
+    ax.set_ylabel(shown(regions.feature_names[1]))
+    ax.set_title(shown(regions.title, 100), fontsize=10)
     return ax
 
 
 def _finish(chart: Chart, ax: Axes) -> Axes:
-    ax.set_title(chart.title, fontsize=11, loc="left")
+    ax.set_title(shown(chart.title, 100), fontsize=11, loc="left")
     ax.set_xlabel(chart.x_label)
     ax.set_ylabel(chart.y_label)
-    ax.grid(color="0.9", linewidth=0.6)
-    ax.set_axisbelow(True)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
+    tidy(ax)
     if len(chart.series) > 4 or chart.kind == "dots":
         ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=9)
     else:

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from hardwood.plotting.comparison import plot_comparison
 from hardwood.plotting.curves import plot_convergence, plot_robustness_curve
 from hardwood.plotting.epsilon_curve import plot_epsilon_curve
 from hardwood.plotting.regions import plot_regions
 from hardwood.plotting.tree import plot_tree
 
-__all__ = ["plot_convergence", "plot_epsilon_curve", "plot_regions", "plot_robustness_curve", "plot_tree"]
+__all__ = [
+    "plot_comparison",
+    "plot_convergence",
+    "plot_epsilon_curve",
+    "plot_regions",
+    "plot_robustness_curve",
+    "plot_tree",
+]

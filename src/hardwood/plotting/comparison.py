@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hardwood.errors import MissingEngineError
 from hardwood.evaluation.comparison import Comparison
+from hardwood.plotting.style import AS_IS, ATTACKED, BOUND, FRAGILE, QUIET, new_axes, shown, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-# Okabe & Ito's colours, which readers with any colour vision tell apart.
-_AS_IS, _ATTACKED, _BOUND = "#56b4e9", "#d55e00", "#000000"
 
 
 def plot_comparison(comparison: Comparison, ax: Axes | None = None) -> Axes:
@@ -23,45 +20,39 @@ def plot_comparison(comparison: Comparison, ax: Axes | None = None) -> Axes:
     ax : matplotlib axes or None
         Where to draw; new axes if None.
     """
-    if ax is None:
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError as error:
-            raise MissingEngineError("plots need matplotlib: pip install 'hardwood[plot]'") from error
-        ax = plt.subplots(figsize=(8, 1.4 + 0.5 * len(comparison.rows)), layout="constrained")[1]
+    ax = new_axes(8, 1.4 + 0.5 * len(comparison.rows)) if ax is None else ax
     held_out = comparison.n_test > 0
     for place, row in enumerate(comparison.rows):
         for part, shift, is_filled in ((row.test or row.train, -0.12, True), (row.train, 0.16, False)):
             if held_out or is_filled:
                 height, size = place + shift, 60 if is_filled else 24
-                ax.plot([part.attacked, part.accuracy], [height, height], color="#bbbbbb", linewidth=1.2, zorder=1)
-                for value, colour in ((part.accuracy, _AS_IS), (part.attacked, _ATTACKED)):
+                ax.plot([part.attacked, part.accuracy], [height, height], color=FRAGILE, linewidth=1.2, zorder=1)
+                for value, colour in ((part.accuracy, AS_IS), (part.attacked, ATTACKED)):
                     face = colour if is_filled else "white"
                     ax.scatter([value], [height], size, facecolors=face, edgecolors=colour, linewidths=1.3, zorder=3)
         if row.train.attacked != row.train.attacked_at_most:
             part = row.test or row.train
-            ax.plot([part.attacked, part.attacked_at_most], [place - 0.12] * 2, color=_ATTACKED, linewidth=3, zorder=2)
+            ax.plot([part.attacked, part.attacked_at_most], [place - 0.12] * 2, color=ATTACKED, linewidth=3, zorder=2)
     if comparison.bound > 0:
-        ax.axvline(comparison.accuracy_bound, color=_BOUND, linewidth=1, linestyle=(0, (4, 3)), zorder=0)
+        ax.axvline(comparison.accuracy_bound, color=BOUND, linewidth=1, linestyle=(0, (4, 3)), zorder=0)
         ax.annotate(
             "no tree is better (training)", (comparison.accuracy_bound, -0.6), xytext=(4, 0),
             textcoords="offset points", fontsize=8, va="center",
         )  # fmt: skip
-    marks = [("as is", _AS_IS, _AS_IS), ("under attack", _ATTACKED, _ATTACKED)]
+    marks = [("as is", AS_IS, AS_IS), ("under attack", ATTACKED, ATTACKED)]
     if held_out:
-        marks += [("same, training data", "white", "#777777")]
+        marks += [("same, training data", "white", QUIET)]
     for label, face, edge in marks:
         ax.scatter([], [], 45, facecolors=face, edgecolors=edge, label=label)
-    ax.set_yticks(range(len(comparison.rows)), [row.title for row in comparison.rows])
+    ax.set_yticks(range(len(comparison.rows)), [shown(row.title) for row in comparison.rows])
     ax.set_ylim(len(comparison.rows) - 0.4, -0.9)
     part_name = "held-out" if held_out else "training"
     ax.set_xlabel(
         f"accuracy on {part_name} data, depth {comparison.max_depth}, attack: {comparison.attack}", fontsize=9
     )
-    ax.grid(axis="x", color="#e6e6e6", linewidth=0.8)
-    ax.set_axisbelow(True)
-    for side in ("top", "right", "left"):
-        ax.spines[side].set_visible(False)
+    tidy(ax)
+    ax.grid(visible=False, axis="y")
+    ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=len(marks), frameon=False, fontsize=9)
     return ax

@@ -9,7 +9,8 @@ import numpy as np
 
 from hardwood.errors import InvalidInputError
 from hardwood.evaluation.adversarial import robust_radius
-from hardwood.plotting.style import DASHES, colour_of, named_models, new_axes, tidy, tree_of
+from hardwood.plotting.models import named_models, tree_of
+from hardwood.plotting.style import colour_of, dash_of, new_axes, shown, tidy
 from hardwood.solvers.result import Result, Status
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def plot_convergence(results: Any, ax: Axes | None = None, *, log: bool = True) 
         bound = np.array([point.bound for point in trace] + [result.bound])
         if log:
             seconds = np.maximum(seconds, 1e-3)
-        label = name or result.solver
+        label = shown(name or result.solver)
         colour = colour_of(k)
         ax.step(seconds, objective, where="post", color=colour, linewidth=1.8, label=f"{label}: best tree")
         ax.step(
@@ -106,8 +107,8 @@ def plot_robustness_curve(
         # A sample is right under r times the attack iff its radius is at least r.
         at = np.unique(np.concatenate([[0.0, end], radius[(radius > 0) & (radius < end)]]))
         share = 1 - np.searchsorted(np.sort(radius), at, side="left") / len(radius)
-        dash = DASHES[(k // 8) % len(DASHES)]
-        ax.step(at, share, where="pre", color=colour_of(k), linestyle=dash, linewidth=1.8, label=name)
+        look: dict[str, Any] = {"color": colour_of(k), "linestyle": dash_of(k), "linewidth": 1.8}
+        ax.step(at, share, where="pre", label=shown(name), **look)
     if mark is not None:
         ax.axvline(mark, color="0.35", linewidth=1.0, linestyle=(0, (4, 3)))
         ax.annotate(

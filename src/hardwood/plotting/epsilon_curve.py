@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hardwood.bounds import EpsilonCurve
-from hardwood.plotting.style import COLOURS, DASHES, new_axes, tidy
+from hardwood.plotting.style import QUIET, colour_of, dash_of, new_axes, shown, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,11 +39,10 @@ def plot_epsilon_curve(
     dots: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": 5.5, "markeredgecolor": "white"}
     dotted: dict[str, Any] = {"linewidth": 0.9, "linestyle": (0, (1, 2))}
     for k, (name, one) in enumerate(curves.items()):
-        colour = COLOURS[k % len(COLOURS)]
-        dash = DASHES[(k // len(COLOURS)) % len(DASHES)]
+        colour = colour_of(k)
         order = np.argsort(one.epsilons, kind="stable")
         radii, bound = one.epsilons[order], one.bound[order]
-        ax.plot(radii, bound, color=colour, linestyle=dash, linewidth=1.8, label=name, zorder=3)
+        ax.plot(radii, bound, color=colour, linestyle=dash_of(k), linewidth=1.8, label=shown(name), zorder=3)
         if floor:
             ax.axhline(one.floor, color=colour, alpha=0.7, zorder=2, **dotted)
         if chosen and one.reaches(0.25):
@@ -51,9 +50,9 @@ def plot_epsilon_curve(
             ax.plot(picked, bound[np.searchsorted(radii, picked)], color=colour, zorder=4, **dots)
     # What dots and dotted lines mean is the same for all sets, so it is said once, in grey.
     if chosen and any(one.reaches(0.25) for one in curves.values()):
-        ax.plot([], [], color="0.4", label="chosen radii", **dots)
+        ax.plot([], [], color=QUIET, label="chosen radii", **dots)
     if floor:
-        ax.plot([], [], color="0.4", label="majority class", **dotted)
+        ax.plot([], [], color=QUIET, label="majority class", **dotted)
     ax.set_xlabel("radius ε of the attack")
     ax.set_ylabel("bound on adversarial accuracy")
     ends = [end for one in curves.values() for end in (one.epsilons.min(), one.epsilons.max())]

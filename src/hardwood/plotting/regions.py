@@ -9,7 +9,8 @@ import numpy as np
 from hardwood.arrays import FloatArray
 from hardwood.errors import InvalidInputError
 from hardwood.evaluation.adversarial import attack_samples
-from hardwood.plotting.style import MARKERS, attack_of, colour_of, new_axes, tree_of
+from hardwood.plotting.models import attack_of, tree_of
+from hardwood.plotting.style import colour_of, marker_of, new_axes, shown
 from hardwood.tree.attacked import AttackedData
 from hardwood.tree.tree import Tree
 
@@ -74,9 +75,9 @@ def plot_regions(
         for is_lost in (False, True):
             samples = data.X[(data.label == c) & (lost == is_lost)]
             ax.scatter(
-                samples[:, first], samples[:, second], s=26, marker=MARKERS[c % len(MARKERS)], zorder=4,
+                samples[:, first], samples[:, second], s=26, marker=marker_of(c), zorder=4,
                 facecolors="white" if is_lost else colour_of(c), edgecolors=colour_of(c), linewidths=1.2,
-                label=f"{label}, {'lost' if is_lost else 'safe'}" if len(samples) else None,
+                label=f"{shown(label)}, {'lost' if is_lost else 'safe'}" if len(samples) else None,
             )  # fmt: skip
     if show_attacks:
         points = attack_samples(tree, data.X, y, chosen_attack)
@@ -90,8 +91,8 @@ def plot_regions(
                 )  # fmt: skip
     ax.set_xlim(*limits[0])
     ax.set_ylim(*limits[1])
-    ax.set_xlabel(tree.name_of(first))
-    ax.set_ylabel(tree.name_of(second))
+    ax.set_xlabel(shown(tree.name_of(first)))
+    ax.set_ylabel(shown(tree.name_of(second)))
     ax.legend(fontsize=8, framealpha=0.9, loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.3, frameon=False)
     return ax
 

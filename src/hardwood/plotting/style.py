@@ -1,31 +1,63 @@
-"""What all figures share: colours, axes, and how a model is given."""
+"""The look of every figure, in files, in notebooks and in the report: one palette, one style."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from hardwood.errors import InvalidInputError, MissingEngineError
-from hardwood.export.libraries import from_sklearn
-from hardwood.tree.tree import Tree
+from hardwood.errors import MissingEngineError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-# Okabe & Ito's colours, which readers with any colour vision tell apart, and shapes for print.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c6d31")
-DASHES: tuple[str, ...] = ("solid", "dashed", "dashdot", "dotted")
-MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
-FRAGILE = "#bdbdbd"
+"""Okabe & Ito's colours, which readers with any colour vision tell apart, yellow replaced by a brown that shows."""
+COLOURS_ON_DARK = ("#4aa8e0", "#f08a45", "#3fc79a", "#dd92bc", "#edb84d", "#9ad4f5", "#e8eaed", "#c6a565")
+"""The same on a dark page."""
+DASHES: tuple[Any, ...] = ("solid", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 2, 1, 2)))
+MARKERS = ("o", "s", "D", "^", "v", "P", "X", "p")
+"""Shapes and dashes, for readers who see no colour and for print."""
+AS_IS, ATTACKED, BOUND = COLOURS[5], COLOURS[1], COLOURS[6]
+FRAGILE, QUIET = "#bdbdbd", "0.4"
+
+_LONGEST = 60
+
+
+def colour_of(index: int) -> str:
+    """Return the colour of a class or curve."""
+    return COLOURS[index % len(COLOURS)]
+
+
+def dash_of(index: int) -> Any:
+    """Return the dashes of a curve; where colours begin anew, they go with others."""
+    return DASHES[(index // len(COLOURS) + index) % len(DASHES)]
+
+
+def marker_of(index: int) -> str:
+    """Return the shape of the points of a class or series."""
+    return MARKERS[index % len(MARKERS)]
 
 
 def new_axes(width: float = 7.0, height: float = 4.2) -> Axes:
-    """Return axes on a figure of their own."""
+    """Return axes on a figure of their own, which pyplot shows."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise MissingEngineError("plots need matplotlib: pip install 'hardwood[plot]'") from error
+        raise _without_matplotlib() from error
     return plt.subplots(figsize=(width, height), layout="constrained")[1]
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Return a figure that is written to a file and known to nobody else."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise _without_matplotlib() from error
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _without_matplotlib() -> MissingEngineError:
+    return MissingEngineError("plots need matplotlib: pip install 'hardwood[plot]'")
 
 
 def tidy(ax: Axes) -> None:
@@ -36,36 +68,14 @@ def tidy(ax: Axes) -> None:
         ax.spines[side].set_visible(False)
 
 
-def colour_of(index: int) -> str:
-    """Return the colour of a class or curve."""
-    return COLOURS[index % len(COLOURS)]
+def shown(text: Any, longest: int = _LONGEST) -> str:
+    """Return a name or label from outside as matplotlib shows it letter by letter.
 
-
-def tree_of(model: Any) -> Tree:
-    """Return the tree of an estimator, a model file, a scikit-learn tree, or a tree."""
-    if isinstance(model, Tree):
-        return model
-    for name in ("tree_", "tree"):
-        inner = getattr(model, name, None)
-        if isinstance(inner, Tree):
-            return inner
-        if hasattr(inner, "children_left"):
-            return from_sklearn(model)
-    raise InvalidInputError(
-        f"{type(model).__name__} has no decision tree to draw; give a fitted tree estimator or a Tree"
-    )
-
-
-def attack_of(model: Any, attack: Any) -> Any:
-    """Return the attack to draw: the given one, or that which the model was learned against."""
-    if attack is not None:
-        return attack
-    for name in ("attack_", "attack"):
-        if getattr(model, name, None) is not None:
-            return getattr(model, name)
-    raise InvalidInputError(f"say which attack=... to draw: {type(model).__name__} was not learned against one")
-
-
-def named_models(models: Any, default: str) -> dict[str, Any]:
-    """Return models by name; a single one gets the default name."""
-    return dict(models) if isinstance(models, Mapping) else {default: models}
+    Otherwise dollars would start formulas, which may not even parse, a first underscore would hide it from legends, and
+    ten thousand letters would push everything else off the page.
+    """
+    letters = [letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in str(text)]
+    plain = "".join(letters)
+    if len(plain) > longest:
+        plain = plain[: longest - 1] + "…"
+    return (" " if plain.startswith("_") else "") + plain.replace("$", r"\$")

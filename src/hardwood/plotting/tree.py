@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardwood.plotting.style import FRAGILE, attack_of, colour_of, new_axes, tree_of
+from hardwood.plotting.models import attack_of, tree_of
+from hardwood.plotting.style import FRAGILE, QUIET, colour_of, new_axes, shown
 from hardwood.tree.attacked import AttackedData
 from hardwood.tree.statistics import LeafStatistics
 from hardwood.tree.tree import Tree
@@ -99,14 +100,14 @@ def _draw_node(ax: Axes, tree: Tree, node: int, x: float, y: float, statistics: 
     from matplotlib.patches import FancyBboxPatch
 
     is_leaf = tree.left[node] < 0
-    colour = colour_of(int(tree.label[node])) if is_leaf else "0.4"
+    colour = colour_of(int(tree.label[node])) if is_leaf else QUIET
     ax.add_patch(
         FancyBboxPatch(
             (x - _WIDTH / 2, y - _HEIGHT / 2), _WIDTH, _HEIGHT, boxstyle="round,pad=0,rounding_size=0.06",
             facecolor="white", edgecolor=colour, linewidth=1.8 if is_leaf else 1.1, zorder=3,
         )
     )  # fmt: skip
-    text = str(tree.classes[tree.label[node]]) if is_leaf else _question(tree, node)
+    text = shown(tree.classes[tree.label[node]], 22) if is_leaf else _question(tree, node)
     ax.text(
         x, y + (0.1 if statistics is not None else 0), text, ha="center", va="center", fontsize=9, linespacing=1.25,
         color=colour if is_leaf else "black", weight="bold" if is_leaf else "normal", zorder=4,
@@ -118,7 +119,8 @@ def _draw_node(ax: Axes, tree: Tree, node: int, x: float, y: float, statistics: 
 def _question(tree: Tree, node: int) -> str:
     """Return the condition of a split in lines that fit into its box."""
     name, sign, value = tree.condition(node, left=True, digits=4).rsplit(" ", 2)
-    return "\n".join([*textwrap.wrap(name, 20, max_lines=2, placeholder="…"), f"{sign.replace('<=', '≤')} {value}"])
+    lines = textwrap.wrap(name, 20, max_lines=2, placeholder="…")
+    return "\n".join([*map(shown, lines), f"{sign.replace('<=', '≤')} {shown(value, 18)}"])
 
 
 def _draw_bar(ax: Axes, tree: Tree, node: int, x: float, y: float, statistics: LeafStatistics) -> None:
@@ -147,7 +149,9 @@ def _draw_bar(ax: Axes, tree: Tree, node: int, x: float, y: float, statistics: L
 def _draw_legend(ax: Axes, tree: Tree) -> None:
     from matplotlib.patches import Patch
 
-    handles = [Patch(color=colour_of(c), label=f"{label}, safe") for c, label in enumerate(tree.classes.tolist())]
+    handles = [
+        Patch(color=colour_of(c), label=f"{shown(label)}, safe") for c, label in enumerate(tree.classes.tolist())
+    ]
     handles.append(Patch(color=FRAGILE, label="lost to the attacker"))
     beneath: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.02), "borderaxespad": 0}
     ax.legend(handles=handles, frameon=False, fontsize=8, ncols=2 if tree.n_leaves < 5 else 4, **beneath)

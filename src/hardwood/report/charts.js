@@ -46,7 +46,7 @@ function legendOf(chart, hidden, redraw) {
 
 const lineStyle = (k) => ({
   style: `stroke:${colourOf(k)}`, "stroke-width": 2, fill: "none",
-  "stroke-dasharray": DASHES[(Math.floor(k / report.colours.length) + k) % DASHES.length],
+  "stroke-dasharray": DASHES[(Math.floor(k / COLOURS) + k) % DASHES.length],
 });
 
 function marker(k, x, y, size = 4.6) {
@@ -222,16 +222,16 @@ function regionsOf(chart, width) {
   for (const [x0, x1, y0, y1, label] of chart.rectangles) {
     svg.append(shape("rect", {
       x: scale(x0), y: size - scale(y1), width: scale(x1) - scale(x0), height: scale(y1) - scale(y0),
-      style: `fill:${classColour(label)};opacity:.18`,
+      style: `fill:${colourOf(label)};opacity:.18`,
     }));
   }
   const box = (2 * chart.radius * size) / (1 + 2 * around);
   for (const [x, y, label] of chart.samples) {
     svg.append(
-      shape("rect", { x: scale(x) - box / 2, y: size - scale(y) - box / 2, width: box, height: box, style: `fill:none;stroke:${classColour(label)};opacity:.3;stroke-width:.7` }),
+      shape("rect", { x: scale(x) - box / 2, y: size - scale(y) - box / 2, width: box, height: box, style: `fill:none;stroke:${colourOf(label)};opacity:.3;stroke-width:.7` }),
       label === 0
-        ? shape("circle", { cx: scale(x), cy: size - scale(y), r: 2.6, style: `fill:${classColour(label)}` })
-        : shape("rect", { x: scale(x) - 2.4, y: size - scale(y) - 2.4, width: 4.8, height: 4.8, style: `fill:${classColour(label)}` }));
+        ? shape("circle", { cx: scale(x), cy: size - scale(y), r: 2.6, style: `fill:${colourOf(label)}` })
+        : shape("rect", { x: scale(x) - 2.4, y: size - scale(y) - 2.4, width: 4.8, height: 4.8, style: `fill:${colourOf(label)}` }));
   }
   return svg;
 }

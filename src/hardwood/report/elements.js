@@ -27,12 +27,9 @@ function number(value, digits = 4) {
 
 const percent = (share) => (share === null ? "–" : `${(100 * share).toFixed(1)} %`);
 
-// Black is a colour of the palette; on a dark page it must be light.
-const colourOf = (k) => {
-  const colour = report.colours[k % report.colours.length];
-  return colour === "#000000" ? "var(--ink)" : colour;
-};
-const classColour = (label) => (label < 2 ? `var(--class-${label})` : colourOf(label));
+// The palette stands in the style sheet, once for light and once for dark pages.
+const COLOURS = Number(getComputedStyle(document.documentElement).getPropertyValue("--colours"));
+const colourOf = (k) => `var(--colour-${k % COLOURS})`;
 
 const tip = document.getElementById("tip");
 

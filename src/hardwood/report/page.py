@@ -6,14 +6,30 @@ import json
 from importlib.resources import files
 from typing import Any
 
+from hardwood.plotting.style import COLOURS, COLOURS_ON_DARK
+
+# What could end or change a script element, however HTML parsers read it. Nothing beyond ASCII gets this far: JSON
+# has escaped it.
+_ESCAPES = str.maketrans({letter: f"\\u{ord(letter):04x}" for letter in "<>&"})
+_SCRIPTS = ("elements.js", "charts.js", "trees.js", "page.js")
+
 
 def render(document: dict[str, Any]) -> str:
     """Return the page for a document (see `hardwood.experiments.document.document_of`)."""
     parts = files("hardwood.report")
-    scripts = ("elements.js", "charts.js", "trees.js", "page.js")
-    # "</" inside a string of the data would end the script element.
-    data = json.dumps(document, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
+    data = json.dumps(document, separators=(",", ":"), allow_nan=False).translate(_ESCAPES)
     page = (parts / "page.html").read_text(encoding="utf-8")
-    style = (parts / "page.css").read_text(encoding="utf-8")
-    script = "\n".join((parts / name).read_text(encoding="utf-8") for name in scripts)
+    style = _palette() + (parts / "page.css").read_text(encoding="utf-8")
+    script = "\n".join((parts / name).read_text(encoding="utf-8") for name in _SCRIPTS)
+    # The data come last, so that nothing is looked for in them.
     return page.replace("/*STYLE*/", style).replace("/*SCRIPT*/", script).replace("/*DATA*/", data)
+
+
+def _palette() -> str:
+    def variables(colours: tuple[str, ...]) -> str:
+        return " ".join(f"--colour-{k}: {colour};" for k, colour in enumerate(colours))
+
+    return (
+        f":root {{ --colours: {len(COLOURS)}; {variables(COLOURS)} }}\n"
+        f"@media (prefers-color-scheme: dark) {{ :root {{ {variables(COLOURS_ON_DARK)} }} }}\n"
+    )

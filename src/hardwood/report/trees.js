@@ -73,10 +73,10 @@ function nodeShape(fit, k, x, y, choose) {
   group.append(
     shape("title", {}, label),
     shape("rect", { class: "box", width: NODE.width, height: NODE.height, rx: isLeaf ? 16 : 6 }),
-    shape("text", { x: NODE.width / 2, y: 20, "text-anchor": "middle", style: isLeaf ? `fill:${classColour(tree.label[k])};font-weight:700` : null }, text));
+    shape("text", { x: NODE.width / 2, y: 20, "text-anchor": "middle", style: isLeaf ? `fill:${colourOf(tree.label[k])};font-weight:700` : null }, text));
   const node = nodes[k];
   const parts = isLeaf
-    ? [[sum(node.reach) - node.lost, classColour(tree.label[k])], [node.lost, "var(--fragile)"]]
+    ? [[sum(node.reach) - node.lost, colourOf(tree.label[k])], [node.lost, "var(--fragile)"]]
     : [[sum(node.left), "var(--quiet)"], [sum(node.both), "var(--pushed)"], [sum(node.right), "var(--quiet)"]];
   drawBar(group, parts, 10, 28, NODE.width - 20);
   const caption = isLeaf ? `${sum(node.reach)} reach, ${node.lost} lost` : parts.map(([count]) => count).join(" | ");
