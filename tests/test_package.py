@@ -15,6 +15,7 @@ from hardwood.export import libraries as export
 PUBLIC = [
     "AttackModel",
     "AttackRules",
+    "EndReason",
     "GreedyRobustTreeClassifier",
     "HardwoodError",
     "InvalidInputError",

@@ -13,9 +13,9 @@ from hardwood.evaluation.adversarial import attack_samples, robust_radius
 from hardwood.evaluation.metrics import accuracy, adversarial_accuracy
 from hardwood.export.model_file import Model, load_model
 from hardwood.problem.problem import Problem
-from hardwood.solvers.base import solve
 from hardwood.solvers.relabel import relabel
-from hardwood.solvers.result import Result, Status
+from hardwood.solvers.result import EndReason, Result, Status
+from hardwood.solvers.solve import solve
 from hardwood.tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AttackModel",
     "AttackRules",
+    "EndReason",
     "GreedyRobustTreeClassifier",
     "HardwoodError",
     "InvalidInputError",

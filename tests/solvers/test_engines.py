@@ -15,11 +15,13 @@ import numpy as np
 import pytest
 
 import hardwood
-from hardwood import InvalidInputError, MissingEngineError, Problem, SolverError, Status, solve
-from hardwood.solvers import base
-from hardwood.solvers.base import Engine, Progress, SolverFailureWarning
-from hardwood.solvers.engines.solver import COMMON_DEFAULTS, EngineSolver, available_memory
+from hardwood import EndReason, InvalidInputError, MissingEngineError, Problem, Status, solve
+from hardwood.solvers import registry
+from hardwood.solvers.engines.solver import EngineSolver, available_memory
 from hardwood.solvers.formulations.encoding import Encoding
+from hardwood.solvers.registry import Engine
+from hardwood.solvers.run import RunProgress
+from hardwood.solvers.solve import SolverFailureWarning
 
 X = np.array([[0.0], [1.0], [2.0], [3.0], [4.0]])
 Y = np.array([0, 1, 0, 1, 1])
@@ -32,14 +34,13 @@ UNEQUAL = PROBLEM.replace(weight=np.array([1.0, 1.0, 2.0, 2.0, 2.0]))
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Register, for one test, a solver on an engine of `engines_that_misbehave`."""
-    monkeypatch.setattr(base, "_REGISTRY", dict(base._REGISTRY))
+    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
 
     def make(function: str) -> str:
         class Told(EngineSolver):
             name = "told"
             summary = ""
             engines = (Engine("told", "numpy"),)
-            defaults = COMMON_DEFAULTS
 
             def _target(self, engine: Engine) -> str:
                 return f"engines_that_misbehave:{function}"
@@ -47,7 +48,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Any:
             def _bytes_needed(self, encoding: Encoding) -> int:
                 return 1
 
-        base.register(Told)
+        registry.register(Told)
         return "told"
 
     return make
@@ -79,9 +80,21 @@ def test_what_an_engine_found_before_it_was_killed_is_returned(told: Any) -> Non
 
 
 def test_an_engine_that_dies_at_once_is_named_with_its_last_words(told: Any) -> None:
-    # The matching bound is already a trace point, so there is something to return; without it there is not.
-    with pytest.raises(SolverError, match="solver 'told' failed: its process died: the library could not be loaded"):
-        solve(PROBLEM, told("dies_at_once"), options={"strengthen": False})
+    with pytest.warns(
+        SolverFailureWarning, match=r"solver 'told' failed \(its process died: the library could not be loaded\)"
+    ):
+        result = solve(PROBLEM, told("dies_at_once"), options={"strengthen": False})
+    assert result.stopped_by is EndReason.FAILURE
+    assert result.failure == "its process died: the library could not be loaded"
+
+
+def test_an_engine_that_is_killed_before_its_first_tree_leaves_the_best_leaf_and_the_bound_of_any_model(
+    told: Any,
+) -> None:
+    twins = Problem.from_data(np.vstack([X, X[:1]]), [*Y, 1], 0.1, 1)
+    with pytest.warns(SolverFailureWarning, match="SIGKILL"):
+        result = solve(twins, told("is_killed_at_once"))
+    assert (result.objective, result.bound, result.tree.n_leaves) == (2, 1, 1)
 
 
 def test_an_engine_that_never_ends_is_ended_at_the_limit(told: Any) -> None:
@@ -98,7 +111,7 @@ def test_a_limit_that_is_over_before_the_engine_starts_starts_none(told: Any) ->
 
 
 def test_ctrl_c_returns_the_incumbent_and_ends_the_engine(told: Any) -> None:
-    def press_ctrl_c(progress: Progress) -> None:
+    def press_ctrl_c(progress: RunProgress) -> None:
         if progress.bound == 1:
             signal.raise_signal(signal.SIGINT)
 
@@ -182,7 +195,7 @@ def test_ctrl_c_in_a_terminal_reaches_the_parent_only(tmp_path: Path) -> None:
 
 
 def test_a_missing_engine_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(base, "find_spec", lambda module: None)
+    monkeypatch.setattr(registry, "find_spec", lambda module: None)
     for solver, options, what in (
         ("milp", {"engine": "gurobi"}, r"hardwood\[gurobi\]"),
         ("binary-milp", {"engine": "scip"}, r"hardwood\[scip\]"),

@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from hardwood import InvalidInputError, MissingEngineError, Problem, SolverError, Status, solve
-from hardwood.solvers import base
-from hardwood.solvers.base import Engine, Progress, Run, Solver, SolverFailureWarning
+from hardwood import EndReason, InvalidInputError, MissingEngineError, Problem, SolverError, Status, solve
+from hardwood.solvers import registry
+from hardwood.solvers.registry import Engine, Solver
+from hardwood.solvers.run import Run, RunProgress
+from hardwood.solvers.solve import SolverFailureWarning
 from hardwood.tree.tree import IndexTree
 
 X = np.array([[0.0], [1.0], [2.0], [3.0]])
@@ -30,13 +32,13 @@ Behaviour = Callable[[Problem, Run], None]
 @pytest.fixture
 def make_solver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., str]]:
     """Register a solver that behaves as told, for the length of one test."""
-    monkeypatch.setattr(base, "_REGISTRY", dict(base._REGISTRY))
+    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
 
     def make(behaviour: Behaviour, **attributes: object) -> str:
         def run(self: Solver, problem: Problem, run: Run) -> None:
             behaviour(problem, run)
 
-        base.register(type("Told", (Solver,), {"name": "told", "summary": "", "_run": run, **attributes}))
+        registry.register(type("Told", (Solver,), {"name": "told", "summary": "", "_run": run, **attributes}))
         return "told"
 
     return make  # type: ignore[return-value]
@@ -63,8 +65,10 @@ def test_a_solver_that_finds_nothing_yields_the_best_leaf(problem: Problem, make
 
 
 def test_a_claim_below_the_truth_is_an_error_in_the_solver(problem: Problem, make_solver: Callable[..., str]) -> None:
-    with pytest.raises(SolverError, match="'told' failed: claims an objective of 0 for a tree that costs 1"):
-        solve(problem, make_solver(lambda problem, run: run.report(STUMP, claim=0)))
+    told = make_solver(lambda problem, run: run.report(STUMP, claim=0))
+    with pytest.warns(SolverFailureWarning, match="'told' failed .claims an objective of 0 for a tree that costs 1"):
+        result = solve(problem, told)
+    assert (result.tree.n_leaves, result.status, result.stopped_by) == (1, Status.FEASIBLE, EndReason.FAILURE)
 
 
 def test_a_claim_above_the_truth_is_only_loose(problem: Problem, make_solver: Callable[..., str]) -> None:
@@ -79,7 +83,17 @@ def test_a_bound_above_a_known_tree_is_worth_nothing(problem: Problem, make_solv
     with pytest.warns(SolverFailureWarning, match="claims a bound of 1, but a tree that costs 0 exists"):
         result = solve(problem.replace(weight=np.full(4, 2.0)), make_solver(liar))
     assert (result.objective, result.bound) == (0, 0)
-    assert result.stopped_by.startswith("failure")
+    assert result.stopped_by is EndReason.FAILURE
+    assert result.failure is not None
+    assert result.failure.startswith("claims a bound of 1")
+
+
+def test_a_solver_that_can_prove_and_just_stops_is_no_heuristic(
+    problem: Problem, make_solver: Callable[..., str]
+) -> None:
+    nothing = lambda problem, run: None  # noqa: E731
+    assert solve(problem, make_solver(nothing)).stopped_by is EndReason.STOPPED
+    assert solve(problem, make_solver(nothing, proves=False)).stopped_by is EndReason.HEURISTIC
 
 
 def test_a_false_bound_does_not_turn_into_a_proof(problem: Problem, make_solver: Callable[..., str]) -> None:
@@ -103,12 +117,18 @@ def test_a_crash_keeps_the_best_verified_tree(problem: Problem, make_solver: Cal
     assert result.objective == 0
 
 
-def test_a_crash_before_any_tree_names_the_solver(problem: Problem, make_solver: Callable[..., str]) -> None:
+def test_a_crash_before_any_tree_leaves_the_best_leaf_unless_the_tree_is_all_there_is(
+    problem: Problem, make_solver: Callable[..., str]
+) -> None:
     def crash(problem: Problem, run: Run) -> None:
         raise ZeroDivisionError("oops")
 
+    with pytest.warns(SolverFailureWarning, match="solver 'told' failed .ZeroDivisionError: oops"):
+        result = solve(problem, make_solver(crash))
+    assert (result.tree.n_leaves, result.stopped_by, result.failure) == (1, "failure", "ZeroDivisionError: oops")
+    assert "ended by failure: ZeroDivisionError: oops" in result.summary()
     with pytest.raises(SolverError, match="solver 'told' failed: ZeroDivisionError: oops"):
-        solve(problem, make_solver(crash))
+        solve(problem, make_solver(crash, proves=False))
     with pytest.warns(SolverFailureWarning):
         assert solve(problem, make_solver(crash), start=STUMP).objective == 1
 
@@ -224,7 +244,7 @@ def test_a_missing_engine_says_how_to_get_it() -> None:
 
 
 def test_progress_is_told(problem: Problem, make_solver: Callable[..., str]) -> None:
-    seen: list[Progress] = []
+    seen: list[RunProgress] = []
 
     def working(problem: Problem, run: Run) -> None:
         run.report(BEST)

@@ -24,7 +24,7 @@ from hardwood.evaluation.metrics import adversarial_accuracy
 from hardwood.export.libraries import to_sklearn
 from hardwood.export.model_file import Model, training_record
 from hardwood.problem.problem import Problem, as_labels, fit_attack
-from hardwood.solvers.result import Result, Status
+from hardwood.solvers.result import EndReason, Result, Status
 from hardwood.tree.attacked import encode_labels
 from hardwood.tree.statistics import LeafStatistics, class_shares
 from hardwood.tree.tree import Tree
@@ -312,7 +312,7 @@ class BaseRobustTree(BaseRobustClassifier):
         result = self.result_
         if result.status is Status.OPTIMAL:
             proof = "proven optimal: no tree of this depth loses less"
-        elif result.stopped_by == "heuristic":
+        elif result.stopped_by is EndReason.HEURISTIC:
             proof = "none: learned by a heuristic"
         else:
             proof = f"every tree of this depth loses at least {result.bound:g} (gap {result.gap:.1%})"

@@ -19,9 +19,9 @@ from hardwood.estimators.trees import BaseRobustTree
 from hardwood.export.libraries import from_sklearn
 from hardwood.export.model_file import Model
 from hardwood.problem.problem import Problem, as_labels
-from hardwood.solvers import solve
 from hardwood.solvers.relabel import relabel
-from hardwood.solvers.result import Result, Status, TracePoint
+from hardwood.solvers.result import EndReason, Result, Status, TracePoint
+from hardwood.solvers.solve import solve
 from hardwood.solvers.treant import TreantSolver, solve_against_rules
 from hardwood.tree.attacked import encode_labels
 from hardwood.tree.reach import objective, robust_errors, to_indices
@@ -96,7 +96,7 @@ class TreantClassifier(BaseRobustTree):
                 f"Only binary classification is supported. The type of the target is {kind}. "
                 f"TREANT learns to tell two classes apart, and y has {problem.n_classes}"
             )
-        options = {name: getattr(self, name) for name in TreantSolver.defaults}
+        options = {name: getattr(self, name) for name in TreantSolver().defaults}
         if self.rules is None:
             self.rules_ = None
             return solve(problem, "treant", options=options, time_limit=self.time_limit, started=started)
@@ -208,5 +208,5 @@ class RobustRelabeler(BaseRobustTree):
             trace=(TracePoint(0.0, before, 0.0), TracePoint(runtime, cost, 0.0)),
             runtime=runtime,
             solver="relabel",
-            stopped_by="heuristic",
+            stopped_by=EndReason.HEURISTIC,
         )

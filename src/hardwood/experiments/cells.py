@@ -22,7 +22,7 @@ from hardwood.evaluation.metrics import accuracy, adversarial_accuracy
 from hardwood.experiments.methods import Learner
 from hardwood.problem.problem import Problem
 from hardwood.solvers import get_solver, solve
-from hardwood.solvers.result import Result
+from hardwood.solvers.result import EndReason, Result
 
 MOST_TRACE_POINTS = 200
 
@@ -99,7 +99,7 @@ class FitCell:
             options=self.learner.options,
         )
         cpu = time.process_time() - cpu
-        if result.stopped_by == "interrupt":
+        if result.stopped_by is EndReason.INTERRUPT:
             raise KeyboardInterrupt
         tree = result.tree
         outcome = {
@@ -248,7 +248,7 @@ def _solver_outcome(result: Result) -> dict[str, Any]:
         "objective": result.objective,
         "bound": finite(result.bound),
         "gap": finite(result.gap),
-        "stopped_by": result.stopped_by,
+        "stopped_by": str(result.stopped_by),
         "seconds": round(result.runtime, 4),
         "trace": _thinned(
             [[round(point.seconds, 4), finite(point.objective), finite(point.bound)] for point in result.trace]

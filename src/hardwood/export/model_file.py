@@ -106,6 +106,6 @@ def training_record(result: Result) -> dict[str, Any]:
         "objective": result.objective,
         "bound": result.bound if math.isfinite(result.bound) else None,
         "gap": result.gap,
-        "stopped_by": result.stopped_by,
+        "stopped_by": str(result.stopped_by),
         "runtime": round(result.runtime, 6),
     }

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from hardwood.solvers.base import Progress
+from hardwood.solvers.run import RunProgress
 
 
-def describe(progress: Progress) -> str:
+def describe(progress: RunProgress) -> str:
     """One line: best objective, bound, gap and, where known, the share of the root that is settled."""
     if math.isinf(progress.objective):
         return f"no tree yet, bound {progress.bound:g}"
@@ -20,20 +20,19 @@ def describe(progress: Progress) -> str:
 
 
 @contextmanager
-def progress_display(shown: bool, time_limit: float | None) -> Iterator[Callable[[Progress], None] | None]:
+def progress_display(shown: bool, time_limit: float | None) -> Iterator[Callable[[RunProgress], None] | None]:
     """Show a bar that fills with the time limit; a no-op if not `shown` or if standard error is no terminal."""
     if not shown or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as RichProgress
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=20), TimeElapsedColumn())
-    with RichProgress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("starting", total=time_limit)
 
-        def update(progress: Progress) -> None:
+        def update(progress: RunProgress) -> None:
             done = progress.seconds if time_limit is not None else None
             bar.update(task, description=describe(progress), completed=done)
 

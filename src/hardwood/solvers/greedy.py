@@ -14,9 +14,7 @@ Three criteria, all top-down:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,11 +22,28 @@ from hardwood.arrays import FloatArray, Int32Array, IntArray
 from hardwood.errors import InvalidInputError
 from hardwood.problem.endpoints import blocks, cluster, index_of
 from hardwood.problem.problem import Problem
-from hardwood.solvers.base import Run, Solver, register
+from hardwood.solvers.options import AnyOf, Nothing, Number, OneOf, Option, Share, Whole, check_options
+from hardwood.solvers.registry import Solver, register
+from hardwood.solvers.run import Run
 from hardwood.tree.tree import IndexTree
 
 CRITERIA = ("groot", "chen", "adversarial-error")
 IMPURITIES = ("gini", "entropy")
+
+
+OPTIONS = (
+    Option("criterion", "groot", OneOf(CRITERIA), "how a split is scored"),
+    Option("impurity", "gini", OneOf(IMPURITIES), "what criterion='chen' measures"),
+    Option("min_samples_split", 2, Whole(2), "a node with fewer samples becomes a leaf"),
+    Option("min_samples_leaf", 1, Whole(1), "a split that leaves fewer samples on one side is not made"),
+    Option(
+        "max_features",
+        None,
+        AnyOf(Nothing("all"), OneOf(("sqrt", "log2")), Whole(1), Share()),
+        "how many features, drawn at random, each split may choose from",
+    ),
+    Option("robust_weight", 1.0, Number(0, 1), "share of the movable samples that the attacker really moves"),
+)
 
 
 @register
@@ -38,14 +53,7 @@ class GreedySolver(Solver):
     name = "greedy"
     summary = "GROOT, Chen et al. or FPRDT: greedy on impurity or errors under attack; no proof, milliseconds"
     proves = False
-    defaults: ClassVar[Mapping[str, Any]] = {
-        "criterion": "groot",
-        "impurity": "gini",
-        "min_samples_split": 2,
-        "min_samples_leaf": 1,
-        "max_features": None,
-        "robust_weight": 1.0,
-    }
+    options = OPTIONS
 
     def _run(self, problem: Problem, run: Run) -> None:
         run.report(GreedyLearner(**run.options).grow(problem, np.random.default_rng(run.random_state)))
@@ -135,21 +143,13 @@ class GreedyLearner:
     robust_weight: float = 1.0
 
     def __post_init__(self) -> None:
-        for value, name, known in ((self.criterion, "criterion", CRITERIA), (self.impurity, "impurity", IMPURITIES)):
-            if value not in known:
-                raise InvalidInputError(f"{name}={value!r}; it must be one of {', '.join(map(repr, known))}")
+        check_options(OPTIONS, {option.name: getattr(self, option.name) for option in OPTIONS}, "the greedy learner")
         if self.impurity != "gini" and self.criterion != "chen":
             raise InvalidInputError(f"impurity={self.impurity!r} is for criterion='chen', not for {self.criterion!r}")
-        if not 0 <= self.robust_weight <= 1:
-            raise InvalidInputError(f"robust_weight={self.robust_weight!r}; it must be between 0 and 1")
         if self.robust_weight != 1 and self.criterion == "adversarial-error":
             raise InvalidInputError(
                 f"robust_weight={self.robust_weight!r} has no meaning for criterion='adversarial-error'; leave it at 1"
             )
-        for name, least in (("min_samples_split", 2), ("min_samples_leaf", 1)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-                raise InvalidInputError(f"{name}={value!r}; it must be a whole number >= {least}")
 
     def grow(
         self,
@@ -261,10 +261,7 @@ def _count_features(max_features: int | float | str | None, n_features: int) -> 
         return max(1, int(np.sqrt(n_features)))
     if max_features == "log2":
         return max(1, int(np.log2(n_features)))
-    if isinstance(max_features, int | np.integer) and not isinstance(max_features, bool) and max_features >= 1:
-        return min(int(max_features), n_features)
-    if isinstance(max_features, float) and 0 < max_features <= 1:
+    assert not isinstance(max_features, str)
+    if isinstance(max_features, float):
         return max(1, int(max_features * n_features))
-    raise InvalidInputError(
-        f"max_features={max_features!r}; it must be None, 'sqrt', 'log2', a whole number >= 1 or a share in (0, 1]"
-    )
+    return min(int(max_features), n_features)

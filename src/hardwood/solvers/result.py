@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import Any
 
 from hardwood.tree.tree import IndexTree, Tree
@@ -16,6 +16,24 @@ class Status(Enum):
     """No tree of the allowed depth has a lower objective: bound and objective meet."""
     FEASIBLE = "feasible"
     """The tree is valid and its objective verified; a better one may exist."""
+
+
+class EndReason(StrEnum):
+    """Why a run ended; its text is what people and files are shown."""
+
+    PROOF = "proof"
+    """Bound and objective have met."""
+    TIME_LIMIT = "time limit"
+    INTERRUPT = "interrupt"
+    """Ctrl-C."""
+    GAP = "gap"
+    """The gap is as small as was asked for."""
+    HEURISTIC = "heuristic"
+    """The solver is done, and proving is not what it does."""
+    STOPPED = "solver stopped"
+    """A solver that can prove ended by itself, before its proof was complete."""
+    FAILURE = "failure"
+    """The solver failed; `Result.failure` says how."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +65,10 @@ class Result:
     runtime : float
         Seconds from the call to the end.
     solver : str
-    stopped_by : str
-        Why it ended: "proof", "time limit", "interrupt", "gap", "heuristic" or a description of a failure.
+    stopped_by : EndReason
+        Why it ended; compares equal to its text, e.g. "time limit".
+    failure : str or None
+        What went wrong, if `stopped_by` is `EndReason.FAILURE`.
     stats : dict
         Counters of the solver, for profiling.
     """
@@ -61,8 +81,9 @@ class Result:
     trace: tuple[TracePoint, ...]
     runtime: float
     solver: str
-    stopped_by: str
+    stopped_by: EndReason
     stats: dict[str, Any] = field(default_factory=dict)
+    failure: str | None = None
 
     @property
     def gap(self) -> float:
@@ -74,7 +95,8 @@ class Result:
     def summary(self) -> str:
         """One line for people."""
         proof = "proven optimal" if self.status is Status.OPTIMAL else f"bound {self.bound:g}, gap {self.gap:.1%}"
+        ended = self.stopped_by if self.failure is None else f"{self.stopped_by}: {self.failure}"
         return (
             f"{self.solver}: {self.objective:g} robust errors, {proof}, {self.tree.n_leaves} leaves, "
-            f"{self.runtime:.2f} s (ended by {self.stopped_by})"
+            f"{self.runtime:.2f} s (ended by {ended})"
         )

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -29,8 +29,10 @@ from hardwood.arrays import FloatArray, IntArray
 from hardwood.attack.rules import AttackRules, Options
 from hardwood.errors import InvalidInputError
 from hardwood.problem.problem import Problem
-from hardwood.solvers.base import Run, Solver, register
-from hardwood.solvers.result import Result, Status, TracePoint
+from hardwood.solvers.options import Flag, OneOf, Option, Whole, check_options
+from hardwood.solvers.registry import Solver, register
+from hardwood.solvers.result import EndReason, Result, Status, TracePoint
+from hardwood.solvers.run import Run
 from hardwood.tree.reach import to_indices, tree_from_nested
 from hardwood.tree.tree import IndexTree
 
@@ -48,7 +50,11 @@ class TreantSolver(Solver):
     name = "treant"
     summary = "TREANT: greedy on the convex loss under attack, with attack invariance; two classes, no proof"
     proves = False
-    defaults: ClassVar[Mapping[str, Any]] = {"loss": "squared", "min_samples_split": 2, "affine": False}
+    options: ClassVar[tuple[Option, ...]] = (
+        Option("loss", "squared", OneOf(LOSSES), "what is minimised"),
+        Option("min_samples_split", 2, Whole(2), "a node with fewer samples becomes a leaf"),
+        Option("affine", False, Flag(), "whether a path may test each feature only once"),
+    )
 
     def check(self, problem: Problem) -> None:
         """Raise if there are more than two classes."""
@@ -122,7 +128,7 @@ def solve_against_rules(
         trace=(TracePoint(runtime, lost, 0.0),),
         runtime=runtime,
         solver=TreantSolver.name,
-        stopped_by="time limit" if started + runtime >= deadline else "heuristic",
+        stopped_by=EndReason.TIME_LIMIT if started + runtime >= deadline else EndReason.HEURISTIC,
     )
 
 
@@ -183,14 +189,11 @@ class Growth:
         min_samples_split: int = 2,
         affine: bool = False,
     ) -> None:
-        if loss not in LOSSES:
-            raise InvalidInputError(f"loss={loss!r}; it must be one of {', '.join(map(repr, LOSSES))}")
-        if (
-            isinstance(min_samples_split, bool)
-            or not isinstance(min_samples_split, int | np.integer)
-            or min_samples_split < 2
-        ):
-            raise InvalidInputError(f"min_samples_split={min_samples_split!r}; it must be a whole number >= 2")
+        check_options(
+            TreantSolver.options,
+            {"loss": loss, "min_samples_split": min_samples_split, "affine": affine},
+            "TREANT",
+        )
         self.problem = problem
         self.options = options
         self.should_stop = should_stop

@@ -8,17 +8,16 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import ClassVar
 
 from hardwood.errors import InvalidInputError
 from hardwood.problem.problem import Problem
-from hardwood.solvers.base import Engine, Run, Solver
 from hardwood.solvers.engines.child import Built, Found, Job, Message, Proved, run_child
 from hardwood.solvers.formulations.descent import search_nearby
 from hardwood.solvers.formulations.encoding import Choice, Encoding, encode
-
-COMMON_DEFAULTS: dict[str, Any] = {"engine": None, "strengthen": True, "memory_limit": None}
-"""Options of every solver on an engine: which one, the formulation, and how many GB its model may take."""
+from hardwood.solvers.options import AnyOf, Flag, Instance, Nothing, Number, Option
+from hardwood.solvers.registry import Engine, Solver
+from hardwood.solvers.run import Run
 
 DESCENT_SECONDS, DESCENT_SHARE = 1.0, 0.05
 """A start is improved for so many seconds, but for no more than this share of the time that is left."""
@@ -26,6 +25,17 @@ DESCENT_SECONDS, DESCENT_SHARE = 1.0, 0.05
 
 class EngineSolver(Solver):
     """A solver that hands the paper's formulation to a third-party engine."""
+
+    options: ClassVar[tuple[Option, ...]] = (
+        Option("engine", None, AnyOf(Nothing("the first"), Instance(str, "a name")), "library to run on"),
+        Option("strengthen", True, Flag(), "whether to add what is valid to the paper's formulation"),
+        Option(
+            "memory_limit",
+            None,
+            AnyOf(Number(0, above=True, unit="GB"), Nothing("what is free")),
+            "how much the model may take",
+        ),
+    )
 
     @abstractmethod
     def _target(self, engine: Engine) -> str:
@@ -119,8 +129,6 @@ def refuse_if_too_large(
     encoding: Encoding, bytes_needed: Callable[[Encoding], int], memory_limit: float | None
 ) -> None:
     """Raise, before anything is built, if the model does not fit in memory."""
-    if memory_limit is not None and not memory_limit > 0:
-        raise InvalidInputError(f"memory_limit={memory_limit!r}; it must be a number of GB > 0 or None")
     limit = available_memory() if memory_limit is None else memory_limit * 1e9
     needed = bytes_needed(encoding)
     if needed <= limit:

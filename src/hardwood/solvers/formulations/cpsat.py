@@ -7,18 +7,17 @@ solver and keeps a linear relaxation besides (Perron, Didier & Gay, "The CP-SAT-
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from hardwood.solvers.base import Engine, register
 from hardwood.solvers.engines.child import Built, Found, Job, Proved, Send
-from hardwood.solvers.engines.solver import COMMON_DEFAULTS, EngineSolver
+from hardwood.solvers.engines.solver import EngineSolver
 from hardwood.solvers.formulations.clauses import Layout, count_literals, formula
 from hardwood.solvers.formulations.descent import descend
 from hardwood.solvers.formulations.encoding import Encoding
+from hardwood.solvers.registry import Engine, register
 
 BYTES_PER_LITERAL = 400
 """Measured: memory of the child per literal, the model and CP-SAT's copies included."""
@@ -31,7 +30,6 @@ class CpSatSolver(EngineSolver):
     name = "cp-sat"
     summary = "CP-SAT (OR-Tools) on the binary formulation"
     engines = (Engine("ortools", "ortools", extra="cpsat"),)
-    defaults: ClassVar[Mapping[str, Any]] = COMMON_DEFAULTS
     supports_float_weights = False
 
     def _target(self, engine: Engine) -> str:

@@ -23,22 +23,22 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardwood.arrays import IntArray
-from hardwood.solvers.base import Engine, register
 from hardwood.solvers.engines.child import Built, Found, Job, Proved, Send
-from hardwood.solvers.engines.solver import COMMON_DEFAULTS, EngineSolver
+from hardwood.solvers.engines.solver import EngineSolver
 from hardwood.solvers.formulations.clauses import Layout, count_literals, formula
 from hardwood.solvers.formulations.descent import descend
 from hardwood.solvers.formulations.encoding import Encoding
 from hardwood.solvers.formulations.totalizer import count_literals as count_totalizer_literals
 from hardwood.solvers.formulations.totalizer import totalizer
+from hardwood.solvers.registry import Engine, register
 from hardwood.tree.tree import IndexTree
 
 PAIRWISE_LIMIT = 64
@@ -56,7 +56,6 @@ _SAT_SOLVERS = (
 
 class _MaxSatSolver(EngineSolver):
     engines = tuple(Engine(name, "pysat", package="python-sat") for name in _SAT_SOLVERS)
-    defaults: ClassVar[Mapping[str, Any]] = COMMON_DEFAULTS
     supports_float_weights = False
 
     def _bytes_needed(self, encoding: Encoding) -> int:

@@ -18,20 +18,18 @@ from __future__ import annotations
 import importlib
 import math
 import time
-from collections.abc import Mapping
-from typing import Any, ClassVar
 
 import numpy as np
 
 from hardwood.arrays import FloatArray
-from hardwood.solvers.base import Engine, register
 from hardwood.solvers.engines.child import Built, Found, Job, Proved, Send
-from hardwood.solvers.engines.solver import COMMON_DEFAULTS, EngineSolver
+from hardwood.solvers.engines.solver import EngineSolver
 from hardwood.solvers.formulations.clauses import Layout, count_literals, formula
 from hardwood.solvers.formulations.descent import descend
 from hardwood.solvers.formulations.encoding import Choice, Encoding
 from hardwood.solvers.formulations.linear_model import Formulation, ModelBuilder
 from hardwood.solvers.formulations.milp_strengthened import StrengthenedFormulation
+from hardwood.solvers.registry import Engine, register
 
 BYTES_PER_TERM = 75
 """Measured: memory of the child per coefficient of the matrix, building and HiGHS's copies included."""
@@ -43,7 +41,6 @@ class _MilpSolver(EngineSolver):
         Engine("gurobi", "gurobipy", extra="gurobi"),
         Engine("scip", "pyscipopt", extra="scip"),
     )
-    defaults: ClassVar[Mapping[str, Any]] = COMMON_DEFAULTS
 
 
 @register

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hardwood.solvers.base import Run
 from hardwood.solvers.relabel import relabel
+from hardwood.solvers.run import Run
 from hardwood.solvers.search.model import SearchModel
 
 if TYPE_CHECKING:

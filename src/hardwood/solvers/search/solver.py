@@ -7,19 +7,21 @@ two children's optima bound the cost of the split from below (Lagrangian decompo
 
 from __future__ import annotations
 
-import os
 import queue
 import threading
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardwood.problem.problem import Problem
-from hardwood.solvers.base import Run, Solver, register, solve, tiny_problem
 from hardwood.solvers.greedy import GreedyLearner
+from hardwood.solvers.options import AnyOf, Flag, Nothing, Option, RisingShares, Whole
+from hardwood.solvers.registry import Solver, register, tiny_problem
+from hardwood.solvers.result import EndReason
+from hardwood.solvers.run import Run
 from hardwood.solvers.search.model import SearchModel, best_stump
+from hardwood.solvers.solve import solve
 from hardwood.tree.reach import to_indices
 
 if TYPE_CHECKING:
@@ -34,19 +36,19 @@ SAMPLE = 1000
 MANY_STEPS = 2000
 """From so many errors on, the last per cent of the bound are proven in stages of their own."""
 
-KERNEL_OPTIONS = {
-    "rounds": 24,
-    "range_rounds": 4,
-    "deep_rounds": 60,
-    "deep_range_rounds": 20,
-    "ascent_steps": 100,
-    "first_tree": True,
-    "use_memory": True,
-    "use_ranges": True,
-    "use_pool": True,
-    "use_lazy_scan": True,
-    "use_carry": True,
-}
+KERNEL_OPTIONS = (
+    Option("rounds", 24, Whole(0), "subgradient rounds at a split of depth 2"),
+    Option("range_rounds", 4, Whole(0), "subgradient rounds at a range of splits of depth 2"),
+    Option("deep_rounds", 60, Whole(1), "subgradient rounds at a deeper split"),
+    Option("deep_range_rounds", 20, Whole(1), "subgradient rounds at a range of deeper splits"),
+    Option("ascent_steps", 100, Whole(1), "steps of the ascent that shares out weights"),
+    Option("first_tree", True, Flag(), "whether a child begins with the tree of its neighbour"),
+    Option("use_memory", True, Flag(), "whether bounds of similar weights are used"),
+    Option("use_ranges", True, Flag(), "whether ranges of splits are settled together"),
+    Option("use_pool", True, Flag(), "whether trees are remembered and priced anew"),
+    Option("use_lazy_scan", True, Flag(), "whether scans skip what cannot matter"),
+    Option("use_carry", True, Flag(), "whether shares carry over to the next split"),
+)
 
 
 @register
@@ -57,11 +59,11 @@ class SearchSolver(Solver):
     summary = "exact branch and bound of our own; proves optimality, usually in seconds"
     supports_leaf_penalty = True
     supports_min_samples_leaf = True
-    defaults: ClassVar[Mapping[str, Any]] = {
-        **KERNEL_OPTIONS,
-        "restarts": None,
-        "stages": None,
-    }
+    options: ClassVar[tuple[Option, ...]] = (
+        *KERNEL_OPTIONS,
+        Option("restarts", None, AnyOf(Whole(0), Nothing("by depth")), "random restarts of the local search"),
+        Option("stages", None, AnyOf(RisingShares(), Nothing("by size")), "shares of the incumbent to prove first"),
+    )
 
     _prepared: ClassVar[set[int]] = set()
 
@@ -105,7 +107,7 @@ def _start_from_sample(problem: Problem, run: Run) -> None:
     limit = None if np.isinf(run.remaining()) else run.remaining() / 10
     answer = solve(part, "search", time_limit=limit, max_gap=0.02, random_state=run.random_state)
     run.report(to_indices(answer.tree, problem))
-    if answer.stopped_by == "interrupt":
+    if answer.stopped_by is EndReason.INTERRUPT:
         raise KeyboardInterrupt
 
 
@@ -125,8 +127,8 @@ class RootSearch:
         self.model = model
         self.run = run
         self.depth = model.problem.max_depth
-        self.data: Data = model.data({name: run.options[name] for name in KERNEL_OPTIONS})
-        self.n_threads = run.n_jobs if run.n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + run.n_jobs)
+        self.data: Data = model.data({option.name: run.options[option.name] for option in KERNEL_OPTIONS})
+        self.n_threads = run.n_jobs
         self.works: list[Work] = []
         self.target = 0
         self.lock = threading.Lock()

@@ -1,0 +1,133 @@
+"""What a solver is, and which ones there are."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from hardwood.errors import InvalidInputError, MissingEngineError
+from hardwood.problem.problem import Problem
+from hardwood.solvers.options import Option, shown
+
+if TYPE_CHECKING:
+    from hardwood.solvers.run import Run
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A third-party library that a solver can run on."""
+
+    name: str
+    module: str
+    extra: str | None = None
+    package: str | None = None
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether the library can be imported; found without importing it."""
+        return find_spec(self.module) is not None
+
+    def require(self) -> None:
+        """Raise an error that says how to install the library if it is missing."""
+        if not self.is_installed:
+            what = f"hardwood[{self.extra}]" if self.extra else self.package or self.module
+            raise MissingEngineError(f"engine {self.name!r} is not installed; install it with: pip install '{what}'")
+
+
+class Solver(ABC):
+    """A way to find robust trees: one method, `_run`, which reports trees and bounds as it finds them.
+
+    Class attributes
+    ----------------
+    name : str
+        What users write as ``solver=``.
+    summary : str
+        One line for ``hardwood solvers``.
+    proves : bool
+        Whether it can prove optimality.
+    engines : tuple of Engine
+        Libraries it can run on, the default first; empty if it is all our own.
+    options : tuple of Option
+        Options it takes.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    proves: ClassVar[bool] = True
+    engines: ClassVar[tuple[Engine, ...]] = ()
+    options: ClassVar[tuple[Option, ...]] = ()
+    supports_float_weights: ClassVar[bool] = True
+    supports_leaf_penalty: ClassVar[bool] = False
+    supports_min_samples_leaf: ClassVar[bool] = False
+
+    @abstractmethod
+    def _run(self, problem: Problem, run: Run) -> None:
+        """Search; report trees and bounds to `run`; return when done or when ``run.should_stop()``."""
+
+    @property
+    def defaults(self) -> Mapping[str, Any]:
+        """Options by name, with their default values."""
+        return {option.name: option.default for option in self.options}
+
+    def prepare(self, problem: Problem) -> None:
+        """Make sure that what this solver needs is compiled; called before the clock of the run starts.
+
+        Numba compiles a kernel on the first call on a machine, which takes seconds, and loads it from disk in every
+        later process. Neither is time that a solver has had to look for a tree.
+        """
+        from hardwood.bounds import matching_bound
+        from hardwood.tree.reach import objective, place
+        from hardwood.tree.tree import IndexTree
+
+        if "base" not in _PREPARED:
+            _PREPARED.add("base")
+            tiny = tiny_problem(1)
+            matching_bound(tiny)
+            objective(place(IndexTree.leaf(0), tiny), tiny)
+
+    def check(self, problem: Problem) -> None:
+        """Raise if the problem asks for something that this solver cannot do."""
+        for asked, can, what in (
+            (
+                not problem.has_integer_weights,
+                self.supports_float_weights,
+                "weights that are not whole numbers",
+            ),
+            (problem.leaf_penalty > 0, self.supports_leaf_penalty, "leaf_penalty"),
+            (problem.min_samples_leaf > 0, self.supports_min_samples_leaf, "min_samples_leaf"),
+        ):
+            if asked and not can:
+                raise InvalidInputError(f"solver {self.name!r} does not support {what}; use solver='search'")
+
+
+_REGISTRY: dict[str, type[Solver]] = {}
+_PREPARED: set[str] = set()
+
+
+def tiny_problem(max_depth: int) -> Problem:
+    """Return a problem that takes no time but for which nothing can be skipped: one feature, classes in turn."""
+    n = 40
+    return Problem.from_data(np.arange(float(n)).reshape(-1, 1), np.arange(n) % 2, 0.1, max_depth)
+
+
+def register(cls: type[Solver]) -> type[Solver]:
+    """Class decorator: make a solver known under its name."""
+    _REGISTRY[cls.name] = cls
+    return cls
+
+
+def registered_solvers() -> dict[str, type[Solver]]:
+    """Return all known solvers by name."""
+    return dict(_REGISTRY)
+
+
+def get_solver(name: str) -> Solver:
+    """Return the solver of that name."""
+    if not isinstance(name, str) or name not in _REGISTRY:
+        raise InvalidInputError(f"solver={shown(name)} is not known; the solvers are {', '.join(map(repr, _REGISTRY))}")
+    return _REGISTRY[name]()

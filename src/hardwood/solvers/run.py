@@ -1,0 +1,172 @@
+"""One solve in progress: what a solver may ask, and where it reports."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hardwood._core import Control
+from hardwood.errors import SolverError
+from hardwood.problem.problem import Problem
+from hardwood.solvers.result import EndReason, TracePoint
+from hardwood.solvers.stopping import Criterion, Gap, Interrupt, Proof, TimeLimit
+from hardwood.tree.reach import objective, place, to_indices
+from hardwood.tree.tree import IndexTree, Tree
+
+FLOAT_TOLERANCE = 1e-9
+"""With weights that are not whole numbers, objective and bound meet within this share of the total weight."""
+
+
+@dataclass(frozen=True)
+class RunProgress:
+    """What a display is told while a solver runs."""
+
+    seconds: float
+    objective: float
+    bound: float
+    settled: float | None
+
+
+class Run:
+    """What is known about one solve, and the check of every claim.
+
+    Attributes
+    ----------
+    problem : Problem
+    control : Control
+        What the core looks at to stop in time.
+    interrupt : Interrupt
+        Ends the run when it is asked to.
+    start : IndexTree or None
+        Tree to start from; already verified and kept.
+    best_objective, bound : float
+        What is known so far.
+    trusted_bound : float
+        The bound that does not rest on the solver's word.
+    random_state, n_jobs : int
+    options : dict
+        Options of the solver, checked, defaults filled in.
+    stats : dict
+        Counters that the solver wants to hand to the user.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        time_limit: TimeLimit,
+        max_gap: float,
+        random_state: int,
+        n_jobs: int,
+        options: dict[str, Any],
+        on_progress: Callable[[RunProgress], None] | None,
+    ) -> None:
+        self.problem = problem
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.options = options
+        self.stats: dict[str, Any] = {}
+        self.start: IndexTree | None = None
+        self.best_objective = math.inf
+        self.best_tree: Tree | None = None
+        self.best_index_tree: IndexTree | None = None
+        self.bound = problem.leaf_penalty
+        self.trusted_bound = problem.leaf_penalty
+        self.trace: list[TracePoint] = []
+        self.interrupt = Interrupt()
+        self._time_limit = time_limit
+        self.criteria: Sequence[Criterion] = (Proof(), self.interrupt, time_limit, Gap(max_gap))
+        self.control = Control(time_limit.remaining())
+        self._on_progress = on_progress
+        self._whole = problem.has_integer_weights
+        self._tolerance = 0.0 if self._whole else FLOAT_TOLERANCE * float(problem.weight.sum())
+
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return self._time_limit.elapsed()
+
+    def remaining(self) -> float:
+        """Seconds left; infinite without a limit, never negative."""
+        return self._time_limit.remaining()
+
+    @property
+    def gap(self) -> float:
+        """Relative gap between objective and bound; infinite as long as there is no tree."""
+        if self.is_proven:
+            return 0.0
+        if math.isinf(self.best_objective):
+            return math.inf
+        return (self.best_objective - self.bound) / self.best_objective
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether objective and bound have met."""
+        return self.best_objective <= self.bound + self._tolerance
+
+    @property
+    def end_reason(self) -> EndReason | None:
+        """The first criterion that is met, if any is."""
+        return next((criterion.reason for criterion in self.criteria if criterion.is_met(self)), None)
+
+    def should_stop(self) -> bool:
+        """Whether optimality is proven, somebody interrupts, time is up or the gap small enough."""
+        if self.end_reason is None:
+            return False
+        self.control.request_stop()
+        return True
+
+    def report(
+        self, tree: IndexTree | None = None, *, bound: float | None = None, claim: float | None = None
+    ) -> float | None:
+        """Take a tree, a lower bound, or both.
+
+        Parameters
+        ----------
+        tree : IndexTree or None
+            Its objective is recomputed here; that number is what counts.
+        bound : float or None
+            Proven lower bound on the objective. Rounded up where objectives are whole numbers.
+        claim : float or None
+            What the solver thinks `tree` costs. Less than the truth is an error in the solver; more is not, since
+            the incumbents of some solvers are loose.
+
+        Returns
+        -------
+        objective : float or None
+            The true objective of `tree`.
+        """
+        cost = None
+        improved = False
+        if tree is not None:
+            placed = place(tree, self.problem)
+            cost = objective(placed, self.problem)
+            if claim is not None and claim < cost - max(self._tolerance, 1e-6):
+                raise SolverError(f"claims an objective of {claim:g} for a tree that costs {cost:g}")
+            if self._is_better(cost, placed):
+                improved = cost < self.best_objective
+                index_tree = to_indices(placed, self.problem)
+                self.best_objective, self.best_tree, self.best_index_tree = cost, placed, index_tree
+        if bound is not None:
+            usable = math.ceil(bound - 1e-6) if self._whole and math.isfinite(bound) else bound
+            if usable > self.bound:
+                self.bound = float(usable)
+                improved = True
+        if self.bound > self.best_objective + max(self._tolerance, 1e-6):
+            raise SolverError(f"claims a bound of {self.bound:g}, but a tree that costs {self.best_objective:g} exists")
+        if improved:
+            self.trace.append(TracePoint(self.elapsed(), self.best_objective, self.bound))
+            self.progress()
+        return cost
+
+    def _is_better(self, cost: float, tree: Tree) -> bool:
+        if cost < self.best_objective:
+            return True
+        # Among equally good trees the one with fewer leaves.
+        return cost == self.best_objective and self.best_tree is not None and tree.n_leaves < self.best_tree.n_leaves
+
+    def progress(self, settled: float | None = None) -> None:
+        """Tell the display, if there is one, that the run is alive."""
+        if self._on_progress is not None:
+            self._on_progress(RunProgress(self.elapsed(), self.best_objective, self.bound, settled))

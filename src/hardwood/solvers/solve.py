@@ -1,0 +1,201 @@
+"""The one `solve` that distrusts all solvers.
+
+A solver reports trees and bounds as it finds them. Everything that must hold for every solver is done here and in
+`hardwood.solvers.run`: the clock, the start, Ctrl-C, a back-end that crashes, and the check of every claim.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from hardwood.bounds import matching_bound
+from hardwood.errors import HardwoodError, InvalidInputError, MissingEngineError, SolverError
+from hardwood.problem.problem import Problem
+from hardwood.solvers.options import MAX_GAP, RANDOM_STATE, TIME_LIMIT, check_options, count_threads, shown
+from hardwood.solvers.registry import Solver, get_solver
+from hardwood.solvers.result import EndReason, Result, Status
+from hardwood.solvers.run import Run, RunProgress
+from hardwood.solvers.stopping import TimeLimit
+from hardwood.tree.reach import to_indices
+from hardwood.tree.tree import IndexTree, Tree
+
+MOST_CELLS_FOR_ROOT_BOUND = 2_000_000
+"""On larger tables the bound of any model may take longer than a user wants to wait for a first tree."""
+
+
+class SolverFailureWarning(UserWarning):
+    """A solver failed; the best tree that was verified before is returned."""
+
+
+def solve(
+    problem: Problem,
+    solver: str = "search",
+    *,
+    time_limit: float | None = None,
+    start: str | Tree | IndexTree | None = None,
+    max_gap: float = 0.0,
+    random_state: int = 0,
+    n_jobs: int | None = 1,
+    options: Mapping[str, Any] | None = None,
+    on_progress: Callable[[RunProgress], None] | None = None,
+    started: float | None = None,
+) -> Result:
+    """Find a robust tree and say how good it is.
+
+    Parameters
+    ----------
+    problem : Problem
+    solver : str
+        A registered solver.
+    time_limit : float or None
+        Seconds. The best tree so far is returned when they are over. Compiling kernels, which happens once on a
+        machine (or ahead of time with ``hardwood warm-up``), does not count.
+    start : None, "greedy", Tree or IndexTree
+        Where the solver starts; the result is never worse.
+    max_gap : float
+        Stop as soon as ``(objective - bound) / objective`` is at most this.
+    random_state : int
+    n_jobs : int or None
+        Threads, where the solver can use them; -1 for all cores.
+    options : mapping or None
+        Options of the solver, see its ``options``.
+    on_progress : callable or None
+        Called with a `RunProgress` now and then.
+    started : float or None
+        `time.perf_counter` of the moment from which `time_limit` counts; now by default.
+
+    Returns
+    -------
+    Result
+        Its objective was recomputed from its tree, whatever the solver claimed.
+    """
+    clock = time.perf_counter() if started is None else started
+    method = get_solver(solver)
+    method.check(problem)
+    before = time.perf_counter()
+    method.prepare(problem)
+    run = Run(
+        problem,
+        time_limit=TimeLimit(TIME_LIMIT.check(time_limit), clock + time.perf_counter() - before),
+        max_gap=MAX_GAP.check(max_gap),
+        random_state=RANDOM_STATE.check(random_state),
+        n_jobs=count_threads(n_jobs),
+        options=check_options(method.options, options, f"solver {method.name!r}"),
+        on_progress=on_progress,
+    )
+    run.start = _as_start(start, run)
+    with _guarded(method, run) as outcome:
+        _begin(method, run)
+        if not (method.proves and run.is_proven):
+            method._run(problem, run)
+    return _as_result(method, run, outcome)
+
+
+def best_leaf(problem: Problem) -> IndexTree:
+    """Return the best tree without a split: the heaviest class."""
+    return IndexTree.leaf(int(np.argmax(problem.class_weight_sums)))
+
+
+def _as_start(start: str | Tree | IndexTree | None, run: Run) -> IndexTree | None:
+    """Return the tree to start from, or raise if it does not fit the problem."""
+    if start is None:
+        return None
+    if isinstance(start, str) and start == "greedy":
+        return solve(run.problem, "greedy", random_state=run.random_state).index_tree
+    if isinstance(start, Tree):
+        if start.n_features != run.problem.n_features:
+            raise InvalidInputError(
+                f"the start tree is for {start.n_features} features, the data has {run.problem.n_features}"
+            )
+        tree = to_indices(start, run.problem)
+    elif isinstance(start, IndexTree):
+        tree = start
+    else:
+        raise InvalidInputError(f"start={shown(start)}; it must be None, 'greedy' or a Tree")
+    if tree.depth > run.problem.max_depth:
+        raise InvalidInputError(f"the start tree has depth {tree.depth}, more than max_depth={run.problem.max_depth}")
+    return tree
+
+
+def _begin(method: Solver, run: Run) -> None:
+    """Report what is known before the solver has said a word: the best leaf, the start, the bound of any model."""
+    problem = run.problem
+    if method.proves:
+        # The result of a heuristic is its own tree, for better or worse; any other starts from something.
+        run.report(best_leaf(problem))
+    if run.start is not None:
+        run.report(run.start)
+    if method.proves and problem.lower.size <= MOST_CELLS_FOR_ROOT_BOUND and not run.should_stop():
+        # What no model can avoid, and one leaf: often all the proof that is needed (Theorem 2 of the paper).
+        run.report(bound=matching_bound(problem) + problem.leaf_penalty)
+    run.trusted_bound = run.bound
+
+
+class _Outcome:
+    """How the solver left: by itself, by Ctrl-C or by a failure."""
+
+    interrupted = False
+    failure: str | None = None
+
+
+@contextmanager
+def _guarded(method: Solver, run: Run) -> Iterator[_Outcome]:
+    """Whatever happens inside, keep what was verified; only what the user must mend is raised."""
+    outcome = _Outcome()
+    try:
+        yield outcome
+    except KeyboardInterrupt:
+        outcome.interrupted = True
+    except (InvalidInputError, MissingEngineError):
+        raise
+    except Exception as error:
+        outcome.failure = str(error) if isinstance(error, HardwoodError) else f"{type(error).__name__}: {error}"
+        if isinstance(error, SolverError):
+            # What a solver proved before it was caught lying is worth nothing.
+            run.bound = run.trusted_bound
+        if run.best_tree is None:
+            raise SolverError(f"solver {method.name!r} failed: {outcome.failure}") from error
+        warnings.warn(
+            f"solver {method.name!r} failed ({outcome.failure}); returning the best tree verified so far",
+            SolverFailureWarning,
+            stacklevel=4,
+        )
+    finally:
+        run.control.request_stop()
+
+
+def _end_reason(method: Solver, run: Run, outcome: _Outcome) -> EndReason:
+    if outcome.failure is not None:
+        return EndReason.FAILURE
+    if outcome.interrupted and not run.is_proven:
+        return EndReason.INTERRUPT
+    met = run.end_reason
+    if met is None or (met is EndReason.GAP and not method.proves):
+        return EndReason.STOPPED if method.proves else EndReason.HEURISTIC
+    return met
+
+
+def _as_result(method: Solver, run: Run, outcome: _Outcome) -> Result:
+    if run.best_tree is None:
+        run.report(best_leaf(run.problem))
+    assert run.best_tree is not None
+    assert run.best_index_tree is not None
+    return Result(
+        tree=run.best_tree,
+        index_tree=run.best_index_tree,
+        status=Status.OPTIMAL if run.is_proven else Status.FEASIBLE,
+        objective=run.best_objective,
+        bound=min(run.bound, run.best_objective),
+        trace=tuple(run.trace),
+        runtime=run.elapsed(),
+        solver=method.name,
+        stopped_by=_end_reason(method, run, outcome),
+        stats=run.stats,
+        failure=outcome.failure,
+    )

@@ -1,0 +1,104 @@
+"""When a run ends: small objects, each with one question.
+
+A run asks its criteria in turn; the first that is met names the reason in `Result.stopped_by`.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from typing import Protocol
+
+from hardwood.solvers.result import EndReason
+
+
+class Known(Protocol):
+    """What a criterion may look at: what is known so far about a run."""
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether objective and bound have met."""
+
+    @property
+    def gap(self) -> float:
+        """Relative distance of objective and bound."""
+
+
+class Criterion(Protocol):
+    """A reason to end."""
+
+    reason: EndReason
+
+    def is_met(self, known: Known) -> bool:
+        """Whether the run should end."""
+
+
+class Proof:
+    """End when objective and bound have met: nothing better exists."""
+
+    reason = EndReason.PROOF
+
+    def is_met(self, known: Known) -> bool:
+        """Whether the run should end."""
+        return known.is_proven
+
+
+class Interrupt:
+    """End when somebody asks for it: Ctrl-C, or another thread."""
+
+    reason = EndReason.INTERRUPT
+
+    def __init__(self) -> None:
+        self._asked = threading.Event()
+
+    def request(self) -> None:
+        """Ask for the end."""
+        self._asked.set()
+
+    def is_met(self, known: Known) -> bool:
+        """Whether the run should end."""
+        return self._asked.is_set()
+
+
+class TimeLimit:
+    """End when the time is over.
+
+    Parameters
+    ----------
+    seconds : float or None
+        None for no limit.
+    started : float or None
+        `time.perf_counter` of the moment from which they count; now by default.
+    """
+
+    reason = EndReason.TIME_LIMIT
+
+    def __init__(self, seconds: float | None, started: float | None = None) -> None:
+        self.started = time.perf_counter() if started is None else started
+        self._deadline = math.inf if seconds is None else self.started + seconds
+
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return time.perf_counter() - self.started
+
+    def remaining(self) -> float:
+        """Seconds left; infinite without a limit, never negative."""
+        return max(0.0, self._deadline - time.perf_counter())
+
+    def is_met(self, known: Known) -> bool:
+        """Whether the run should end."""
+        return self.remaining() <= 0
+
+
+class Gap:
+    """End when the relative gap is small enough; 0 asks for the proof."""
+
+    reason = EndReason.GAP
+
+    def __init__(self, max_gap: float) -> None:
+        self.max_gap = max_gap
+
+    def is_met(self, known: Known) -> bool:
+        """Whether the run should end."""
+        return known.gap <= self.max_gap
