@@ -7,7 +7,7 @@ INSTALLED := $(VENV)/.installed
 HARDWOOD_DATA ?= $(wildcard $(abspath ../shared/data))
 export HARDWOOD_DATA
 
-.PHONY: demo test test-all lint types install core bench docs clean
+.PHONY: demo test test-all lint types install core bench fuzz docs clean
 
 demo: $(INSTALLED)
 	$(BIN)/hardwood demo
@@ -30,6 +30,11 @@ types: $(INSTALLED)
 bench: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python -m benchmarks
+
+# Random problems against a brute force, and solvers against each other; failures are saved in fuzz-failures/.
+MINUTES ?= 5
+fuzz: $(INSTALLED)
+	PYTHONPATH=tests $(BIN)/python -m fuzz --minutes $(MINUTES)
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
