@@ -1,37 +1,49 @@
-"""Run all benchmarks, or those named on the command line, and keep what they print."""
+"""Run benchmarks and keep what they print in ``results/``.
+
+::
+
+    python -m benchmarks                       # all of them
+    python -m benchmarks search bounds         # some
+    python -m benchmarks search.growth         # a part that is not in the default run, kept as results/search-growth.md
+    python -m benchmarks history               # the key figures of this version, from results/ into history.md
+"""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
 import sys
-from pathlib import Path
+from collections.abc import Callable
 
 import benchmarks
-from benchmarks.report import machine
+from benchmarks import history
+from benchmarks.report import keep
 
-RESULTS = Path(__file__).parent / "results"
 
-
-def names() -> list[str]:
-    """Return the benchmarks: the modules of this package called ``bench_*``."""
-    found = (module.name for module in pkgutil.iter_modules(benchmarks.__path__))
-    return sorted(name.removeprefix("bench_") for name in found if name.startswith("bench_"))
+def runs() -> dict[str, Callable[[], str]]:
+    """Return all benchmarks: ``run`` of each module called ``bench_*``, and its ``PARTS`` as NAME.PART."""
+    found: dict[str, Callable[[], str]] = {}
+    for module in pkgutil.iter_modules(benchmarks.__path__):
+        if module.name.startswith("bench_"):
+            name = module.name.removeprefix("bench_")
+            loaded = importlib.import_module(f"benchmarks.{module.name}")
+            found[name] = loaded.run
+            found |= {f"{name}.{part}": action for part, action in getattr(loaded, "PARTS", {}).items()}
+    return found
 
 
 def main() -> int:
-    """Run the chosen benchmarks; each returns Markdown, which is printed and written to ``results/NAME.md``."""
-    chosen = sys.argv[1:] or names()
-    unknown = [name for name in chosen if name not in names()]
+    """Run the chosen benchmarks; each returns Markdown, which is printed and kept."""
+    asked = sys.argv[1:]
+    if asked[:1] == ["history"]:
+        return history.main(asked[1:])
+    known = runs()
+    unknown = [name for name in asked if name not in known]
     if unknown:
-        print(f"no benchmark {unknown[0]!r}; there are {', '.join(names())}", file=sys.stderr)
+        print(f"no benchmark {unknown[0]!r}; there are {', '.join(sorted(known))} and history", file=sys.stderr)
         return 2
-    RESULTS.mkdir(exist_ok=True)
-    for name in chosen:
-        text = importlib.import_module(f"benchmarks.bench_{name}").run()
-        page = f"# Benchmark: {name}\n\n{machine()}\n\n{text}\n"
-        print(page)
-        (RESULTS / f"{name}.md").write_text(page, encoding="utf-8")
+    for name in asked or sorted(name for name in known if "." not in name):
+        print(keep(name.replace(".", "-"), known[name]()))
     return 0
 
 
