@@ -95,3 +95,77 @@ def robust_factors(
     label: IntArray,
 ) -> FloatArray:
     """Return the largest multiple of the attack under which each row stays right; -inf where it is wrong as it is."""
+
+# Boxes that meet, given by the ranks of their ends.
+
+class BoxIndex:
+    """Answers which columns (boxes) the box of a row meets."""
+
+    BLOCK: int
+    def __init__(
+        self, row_lower: Int32Array, row_upper: Int32Array, column_lower: Int32Array, column_upper: Int32Array
+    ) -> None: ...
+    def find(
+        self,
+        row: Int32Array,
+        restriction: Int32Array,
+        allowed: BoolArray,
+        limit: int | None = None,
+        listed: bool = True,
+        control: Control | None = None,
+    ) -> tuple[IntArray, Int32Array, bool]:
+        """Return how many columns each of these rows meets, the columns, and whether the search came to its end."""
+
+def pairs_meet(
+    row_lower: Int32Array,
+    row_upper: Int32Array,
+    row: Int32Array,
+    column_lower: Int32Array,
+    column_upper: Int32Array,
+    column: Int32Array,
+) -> BoolArray:
+    """Return for each listed pair of a row and a column whether they meet."""
+
+def sweep_for_conflict(lower: Int32Array, upper: Int32Array, label: IntArray, feature: int) -> tuple[int, int]:
+    """Return two boxes of different labels that meet, or (-1, -1); boxes come sorted by ``lower[:, feature]``."""
+
+# Maximum flow.
+
+def grow_flow(
+    row: Int32Array,
+    column: Int32Array,
+    flow: IntArray,
+    row_left: IntArray,
+    column_left: IntArray,
+    control: Control | None = None,
+) -> tuple[BoolArray, BoolArray, bool]:
+    """Grow a flow through a bipartite graph to a maximum one, in place; return the source side of the minimum cut.
+
+    Last comes whether it came to its end. Stopped before, `flow` is still feasible and its sum a lower bound on every
+    cover; only the cut means nothing.
+    """
+
+def minimum_cut(
+    tail: Int32Array, head: Int32Array, supply: FloatArray, demand: FloatArray, control: Control | None = None
+) -> BoolArray:
+    """Return the smallest source side of a minimum cut between supplies and demands, along arcs that cannot be cut."""
+
+def hand_down(
+    pair: IntArray, amount: IntArray, start: IntArray, member: IntArray, weight: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Hand a packing of vertices down to their samples, whose weights are used up one after the other."""
+
+# Labels of leaves.
+
+def try_labelings(
+    begin: IntArray,
+    leaf: IntArray,
+    label: IntArray,
+    weight: FloatArray,
+    n_classes: int,
+    most: float,
+    max_nodes: int,
+    start: IntArray,
+    control: Control | None = None,
+) -> tuple[IntArray, bool]:
+    """Search leaf labels that lose less than `most`; return the best known and whether the search came to its end."""

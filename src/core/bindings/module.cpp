@@ -6,4 +6,7 @@ NB_MODULE(_core, m)
     m.doc() = "The compiled core of hardwood: arrays in, arrays out.";
     hardwood::bindControl(m);
     hardwood::bindWalk(m);
+    hardwood::bindFlow(m);
+    hardwood::bindConflicts(m);
+    hardwood::bindRelabel(m);
 }

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from hardwood import _core
 from hardwood.arrays import FloatArray, IntArray
 from hardwood.bounds.conflict_index import RankedBoxes
 from hardwood.bounds.conflicts import BYTES_PER_PAIR, Vertices, estimate_conflicts, first_conflict, merge_equal
@@ -238,13 +239,8 @@ def _announce_size(graph: ConflictGraph, boxes: RankedBoxes, memory_limit: int) 
 
 def _pairs_of_samples(graph: ConflictGraph, vertices: Vertices, weights: IntegerWeights) -> tuple[IntArray, FloatArray]:
     """Hand the packing of vertices down to their samples, whose weights are used up one after the other."""
-    from hardwood.kernels.flow import hand_down
-
     vertex_pair, vertex_amount = graph.packing()
-    capacity = len(vertex_amount) + 2 * len(vertices.member)
-    pair, amount = np.empty((capacity, 2), np.int64), np.empty(capacity, np.int64)
-    left = 2 * weights.value
-    size = hand_down(vertex_pair, vertex_amount, vertices.start, vertices.member, left, pair, amount)
-    pair = np.sort(pair[:size], axis=1)
+    pair, amount = _core.hand_down(vertex_pair, vertex_amount, vertices.start, vertices.member, 2 * weights.value)
+    pair = np.sort(pair, axis=1)
     order = np.lexsort((pair[:, 1], pair[:, 0]))
-    return pair[order], weights.real(amount[:size][order]) / 2
+    return pair[order], weights.real(amount[order]) / 2

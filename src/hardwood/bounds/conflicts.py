@@ -2,7 +2,7 @@
 
 Two samples of different classes conflict iff their boxes meet on every feature; then no model whatever can get both
 right against the attacker. The comparison is one of endpoint ranks (`hardwood.problem.endpoints`), so that boxes which
-touch up to rounding conflict, and it is made in one place, `hardwood.kernels.conflicts.meets`.
+touch up to rounding conflict, and it is made in one place, `meet` of `src/core/conflicts`.
 
 Pairs are never kept as an n × n matrix. Equal samples are merged, vertices are put into an order in which neighbours
 stand together, and an index of bitsets answers "whom does this box meet?" for many boxes at a time.
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hardwood import _core
 from hardwood.arrays import Int32Array, IntArray
 from hardwood.bounds.conflict_index import ConflictIndex, RankedBoxes
 from hardwood.bounds.cover_search import MEMORY_LIMIT
@@ -108,13 +109,11 @@ def _reorder(vertices: Vertices, order: IntArray) -> Vertices:
 
 def _neighbourly_order(key: Int32Array) -> IntArray:
     """Order of the leaves of a k-d tree: medians of the widest column down to blocks of bitset length."""
-    from hardwood.kernels.conflicts import BLOCK
-
     order = np.arange(len(key))
     pending = [(0, len(key))]
     while pending:
         begin, end = pending.pop()
-        if end - begin <= BLOCK:
+        if end - begin <= _core.BoxIndex.BLOCK:
             continue
         part = key[order[begin:end]]
         widest = int(np.argmax(part.max(axis=0).astype(np.int64) - part.min(axis=0)))
@@ -167,15 +166,13 @@ def first_conflict(problem: Problem, sample: IntArray) -> tuple[int, int] | None
 
     It shares nothing with `ConflictIndex` but the definition, so that one can check the other.
     """
-    from hardwood.kernels.conflicts import sweep_for_conflict
-
     if len(sample) == 0:
         return None
     lower, upper = problem.lower_rank[sample], problem.upper_rank[sample]
     width = (upper - lower).mean(axis=0) / (upper.max(axis=0) - lower.min(axis=0) + 1.0)
     narrow = int(np.argmin(width))
     order = np.argsort(lower[:, narrow], kind="stable")
-    i, k = sweep_for_conflict(lower[order], upper[order], problem.label[sample[order]], narrow)
+    i, k = _core.sweep_for_conflict(lower[order], upper[order], problem.label[sample[order]], narrow)
     return None if i < 0 else (int(sample[order[i]]), int(sample[order[k]]))
 
 

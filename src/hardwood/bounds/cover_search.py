@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from hardwood import _core
 from hardwood.arrays import Int32Array, IntArray
 from hardwood.bounds.conflict_index import ConflictIndex
 
@@ -33,9 +34,18 @@ class CoverSearch:
     memory_limit : int
         Bytes that edges may take. When they are used up, `complete` is False: `packing_weight` is still a valid
         lower bound on the weight of every cover, but `row_cover` and `column_cover` miss some conflicts.
+    control : Control or None
+        Where it stops the search, `complete` is False too, with what `packing_weight` has reached by then.
     """
 
-    def __init__(self, row_weight: IntArray, column_weight: IntArray, memory_limit: int = MEMORY_LIMIT) -> None:
+    def __init__(
+        self,
+        row_weight: IntArray,
+        column_weight: IntArray,
+        memory_limit: int = MEMORY_LIMIT,
+        control: _core.Control | None = None,
+    ) -> None:
+        self._control = control
         self._row_weight, self._column_weight = row_weight, column_weight
         self._row_left, self._column_left = row_weight.copy(), column_weight.copy()
         self.row = np.empty(0, np.int32)
@@ -75,15 +85,21 @@ class CoverSearch:
             if room <= 0:
                 return
             limit = max(1, min(limit, room // max(len(rows), 1)))
-            row, column = index.find(rows, ~self.column_cover, limit)
+            row, column = index.find(rows, ~self.column_cover, limit, self._control)
+            if self._is_stopped():
+                return
             if len(row) == 0:
                 self.complete = True
                 return
             self._add_edges(row[:room], column[:room])
-            self._grow_flow()
+            if not self._grow_flow():
+                return
             limit *= _GROWTH
         self._cover_a_full_side()
         self.complete = True
+
+    def _is_stopped(self) -> bool:
+        return self._control is not None and self._control.stopped
 
     def _cover_a_full_side(self) -> None:
         """Cover with the side whose every vertex is used up."""
@@ -106,23 +122,10 @@ class CoverSearch:
         self.column = np.concatenate([self.column, column])
         self.flow = np.concatenate([self.flow, np.zeros(len(row), np.int64)])
 
-    def _grow_flow(self) -> None:
-        from hardwood.kernels.flow import augment_along_layers, layer, push_greedily
-
-        row_start, row_edge = _grouped(self.row, len(self._row_weight))
-        column_start, column_edge = _grouped(self.column, len(self._column_weight))
-        push_greedily(row_start, row_edge, self.column, self.flow, self._row_left, self._column_left)
-        row_level = np.empty(len(self._row_weight), np.int32)
-        column_level = np.empty(len(self._column_weight), np.int32)
-        network = (row_start, row_edge, column_start, column_edge, self.row, self.column, self.flow)
-        while layer(*network, self._row_left, self._column_left, row_level, column_level):
-            augment_along_layers(*network, self._row_left, self._column_left, row_level, column_level)
-        self.row_cover, self.column_cover = row_level < 0, (column_level >= 0) | (self._column_weight == 0)
-
-
-def _grouped(vertex: Int32Array, n_vertices: int) -> tuple[IntArray, Int32Array]:
-    from hardwood.kernels.flow import group_edges
-
-    start, edge = np.zeros(n_vertices + 1, np.int64), np.empty(len(vertex), np.int32)
-    group_edges(vertex, start, edge)
-    return start, edge
+    def _grow_flow(self) -> bool:
+        """Make the flow maximum and cover with its minimum cut; False if the control stopped it before."""
+        row_reached, column_reached, finished = _core.grow_flow(
+            self.row, self.column, self.flow, self._row_left, self._column_left, self._control
+        )
+        self.row_cover, self.column_cover = ~row_reached, column_reached | (self._column_weight == 0)
+        return finished

@@ -17,6 +17,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
+from hardwood import _core
 from hardwood.arrays import BoolArray, FloatArray, IntArray
 from hardwood.errors import InvalidInputError
 from hardwood.problem.problem import Problem
@@ -53,9 +54,17 @@ def relabel(tree: Tree | IndexTree, problem: Problem) -> Tree | IndexTree:
         if tree.n_features != problem.n_features:
             raise InvalidInputError(f"the tree is for {tree.n_features} features, the data has {problem.n_features}")
         label = to_indices(tree, problem).label if not np.array_equal(tree.classes, problem.classes) else tree.label
-        groups = Groups.of(tree, tree.threshold, problem.lower, problem.upper, problem)
+        sides = _possible_sides(tree, tree.threshold)
+        reached = _core.reached_leaves(
+            tree.feature, tree.threshold, tree.left, tree.right, *sides, problem.lower, problem.upper
+        )
+        groups = Groups.of(reached, tree.n_leaves, problem)
         return replace(tree, label=_with_labels(label, tree, groups, problem), classes=problem.classes)
-    groups = Groups.of(tree, tree.index, problem.lower_rank, problem.upper_rank, problem)
+    sides = _possible_sides(tree, tree.index)
+    reached = _core.reached_leaves(
+        tree.feature, tree.index, tree.left, tree.right, *sides, problem.lower_rank, problem.upper_rank
+    )
+    groups = Groups.of(reached, tree.n_leaves, problem)
     return replace(tree, label=_with_labels(tree.label, tree, groups, problem))
 
 
@@ -98,25 +107,8 @@ class Groups:
     n_classes: int
 
     @classmethod
-    def of(
-        cls,
-        tree: Tree | IndexTree,
-        threshold: NDArray[np.float64] | IntArray,
-        lower: NDArray[np.float64] | NDArray[np.int32],
-        upper: NDArray[np.float64] | NDArray[np.int32],
-        problem: Problem,
-    ) -> Groups:
-        """Find the groups of a problem's samples; thresholds and boxes are both numbers or both ranks."""
-        from hardwood.kernels import relabel as kernel
-
-        is_leaf = tree.left < 0
-        n_leaves = int(is_leaf.sum())
-        mask = np.empty((problem.n_samples, -(-n_leaves // 64)), np.uint64)
-        can_left, can_right = _possible_sides(tree, threshold)
-        number = np.cumsum(is_leaf) - 1
-        kernel.reached_leaves(
-            tree.feature, threshold, tree.left, tree.right, can_left, can_right, number, lower, upper, mask
-        )
+    def of(cls, mask: NDArray[np.uint64], n_leaves: int, problem: Problem) -> Groups:
+        """Find the groups of a problem's samples by the leaves that each reaches, the bits of its row of `mask`."""
         labels, weights, masks = [], [], []
         for c in range(problem.n_classes):
             members = (problem.label == c) & (problem.weight > 0)
@@ -166,26 +158,18 @@ class Groups:
 
         Groups of class `alpha` want all their leaves to change; groups that are right now want none of theirs to.
         """
-        from hardwood.kernels import relabel as kernel
-
         wants_change = self.label == alpha
         is_involved = wants_change | ~self.lost(label)
         may_change = label[self.leaf] != alpha
         pair = is_involved[self.group] & may_change
         group, leaf = self.group[pair], self.leaf[pair]
-        source, sink = self.n_leaves, self.n_leaves + 1
-        node = self.n_leaves + 2 + group
-        gains = wants_change[group]
-        involved = np.unique(group)
-        at_group = self.n_leaves + 2 + involved
-        from_source = wants_change[involved]
-        tail = np.concatenate([np.where(gains, node, leaf), np.where(from_source, source, at_group)])
-        head = np.concatenate([np.where(gains, leaf, node), np.where(from_source, at_group, sink)])
-        unbreakable = 1.0 + 2.0 * float(self.weight.sum())
-        capacity = np.concatenate([np.full(len(group), unbreakable), self.weight[involved]])
-        n_nodes = self.n_leaves + 2 + len(self.label)
-        source_side = np.empty(n_nodes, bool)
-        kernel.minimum_cut(n_nodes, source, sink, tail, head, capacity, source_side)
+        # Vertices: the leaves, then the groups.
+        node, gains = self.n_leaves + group, wants_change[group]
+        tail, head = np.where(gains, node, leaf), np.where(gains, leaf, node)
+        supply, demand = np.zeros((2, self.n_leaves + len(self.label)))
+        supply[self.n_leaves :] = np.where(wants_change, self.weight, 0.0)
+        demand[self.n_leaves :] = np.where(wants_change, 0.0, self.weight)
+        source_side = _core.minimum_cut(tail.astype(np.int32), head.astype(np.int32), supply, demand)
         return np.where(source_side[: self.n_leaves], alpha, label)
 
     def expand_all(self, label: IntArray, n_classes: int) -> IntArray:
@@ -203,8 +187,6 @@ class Groups:
 
     def search(self, label: IntArray) -> IntArray:
         """Return the best labels, or the best ones found within a limit on the work, starting from known ones."""
-        from hardwood.kernels import relabel as kernel
-
         # The leaves that most groups meet come first: they decide most.
         order = np.argsort(-np.bincount(self.leaf, minlength=self.n_leaves), kind="stable")
         position = np.empty(self.n_leaves, np.int64)
@@ -214,7 +196,7 @@ class Groups:
         begin = np.searchsorted(self.group, np.arange(len(self.label) + 1))
         best = label[order].astype(np.int64)
         max_nodes = MOST_STEPS // (len(self.leaf) + self.n_leaves * self.n_classes)
-        kernel.try_labelings(
+        best, _ = _core.try_labelings(
             begin, place[sequence], self.label, self.weight, self.n_classes, self.cost(label), max_nodes, best
         )
         return best[position]
