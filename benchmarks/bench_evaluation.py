@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.report import best_of, table
 from hardwood import adversarial_accuracy, attack_samples, robust_radius
-from hardwood.export.libraries import from_sklearn
+from hardwood.export import from_sklearn
 
 ROWS, FEATURES, DEPTH = 1_000_000, 20, 6
 

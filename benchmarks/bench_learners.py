@@ -19,7 +19,7 @@ from benchmarks.bench_greedy import INSTANCES
 from benchmarks.report import best_of, table
 from hardwood import Problem, RobustForestClassifier, relabel, solve
 from hardwood.data import datasets
-from hardwood.export.libraries import from_sklearn
+from hardwood.export import from_sklearn
 from hardwood.tree.reach import robust_errors
 
 LEARNERS: dict[str, tuple[str, dict[str, Any]]] = {

@@ -8,9 +8,8 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import hardwood
-from hardwood import InvalidInputError
+from hardwood import InvalidInputError, export
 from hardwood.data import datasets
-from hardwood.export import libraries as export
 
 PUBLIC = [
     "AttackModel",

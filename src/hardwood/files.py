@@ -1,45 +1,128 @@
-"""Files are written whole or not at all."""
+"""Files are written whole or not at all; what is no ordinary file is written to, never replaced."""
 
 from __future__ import annotations
 
+import contextlib
 import os
-import tempfile
-from pathlib import Path
+import re
+import secrets
+import stat
+import sys
+from typing import Any
 
 from hardwood.errors import InvalidInputError
 
+_MOST_LINKS = 40
+
 
 def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
-    """Write a file so that readers see the old content or all of the new one, also if this process dies midway."""
-    target = Path(path)
-    data = content.encode("utf-8") if isinstance(content, str) else content
+    """Write a file so that readers see the old content or all of the new one, also if this process dies midway.
+
+    A link stays and its target is written. A file that was there keeps its permissions. Devices, pipes and open file
+    descriptors (``/dev/stdout``, ``/dev/fd/3``) are written to as they are.
+    """
+    name = _name_of(path, "cannot write")
     try:
-        descriptor, temporary = tempfile.mkstemp(dir=target.parent or ".", prefix=f".{target.name}.")
+        data = content.encode("utf-8") if isinstance(content, str) else content
+        _write(name, data)
+    except UnicodeEncodeError as error:
+        raise InvalidInputError(f"cannot write {name}: the text holds half a character ({error.reason})") from error
     except OSError as error:
-        raise InvalidInputError(f"cannot write {target}: {error.strerror}") from error
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        # mkstemp makes private files; give the result the permissions that a plain open() would have given it.
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, target)
-    except OSError as error:
-        Path(temporary).unlink(missing_ok=True)
-        raise InvalidInputError(f"cannot write {target}: {error.strerror}") from error
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+        raise InvalidInputError(f"cannot write {name}: {error.strerror or error}") from error
 
 
 def read_text(path: str | os.PathLike[str], what: str) -> str:
     """Read a text file; ``what`` says in messages what it should have been."""
+    name = _name_of(path, f"cannot read {what}")
     try:
-        return Path(path).read_text(encoding="utf-8-sig")
+        with open(name, encoding="utf-8-sig") as stream:
+            return stream.read()
     except OSError as error:
-        raise InvalidInputError(f"cannot read {what} {path}: {error.strerror}") from error
+        raise InvalidInputError(f"cannot read {what} {name}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise InvalidInputError(f"cannot read {what} {path}: it is not UTF-8 text ({error.reason})") from error
+        raise InvalidInputError(f"cannot read {what} {name}: it is not UTF-8 text ({error.reason})") from error
+
+
+def _name_of(path: Any, doing: str) -> str:
+    try:
+        name = os.fsdecode(path)
+    except TypeError:
+        raise InvalidInputError(f"{doing} {path!r}: it is not the name of a file") from None
+    try:
+        os.fsencode(name)
+    except UnicodeEncodeError:
+        raise InvalidInputError(f"{doing} {name!r}: a file cannot have this name") from None
+    if "\0" in name or not name:
+        raise InvalidInputError(f"{doing} {name!r}: a file cannot have this name")
+    return name
+
+
+def _write(name: str, data: bytes) -> None:
+    target, descriptor = _target_of(name)
+    if descriptor is not None:
+        # What was printed before comes before.
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(AttributeError, ValueError):
+                stream.flush()
+        _write_to(os.dup(descriptor), data)
+        return
+    try:
+        old = os.stat(target)
+    except FileNotFoundError:
+        old = None
+    if old is None or stat.S_ISREG(old.st_mode):
+        _replace(target, old, data)
+    elif stat.S_ISCHR(old.st_mode) or stat.S_ISFIFO(old.st_mode):
+        _write_to(os.open(target, os.O_WRONLY), data)
+    else:
+        kind = "a folder" if stat.S_ISDIR(old.st_mode) else "neither a file, a pipe nor a terminal"
+        raise InvalidInputError(f"cannot write {name}: it is {kind}")
+
+
+def _target_of(name: str) -> tuple[str, int | None]:
+    """Follow links to the file that they name, or to the open descriptor of this process that they stand for."""
+    own = re.compile(rf"/proc/{os.getpid()}(/task/\d+)?/fd")
+    for _ in range(_MOST_LINKS):
+        folder, last = os.path.split(name)
+        folder = os.path.realpath(folder or ".")
+        if own.fullmatch(folder) and last.isdecimal():
+            return name, int(last)
+        name = os.path.join(folder, last)
+        if not os.path.islink(name):
+            return name, None
+        name = os.path.join(folder, os.readlink(name))
+    raise OSError(0, "too many links lead from one to the other")
+
+
+def _replace(target: str, old: os.stat_result | None, data: bytes) -> None:
+    if old is not None and not os.access(target, os.W_OK):
+        raise PermissionError(0, "Permission denied")
+    # Not after the file's name, which may already be as long as a name can be.
+    temporary = os.path.join(os.path.dirname(target), f".hardwood-{secrets.token_hex(8)}.tmp")
+    mode = 0o666 if old is None else stat.S_IMODE(old.st_mode) & 0o777
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    try:
+        if old is not None:
+            _keep_permissions(descriptor, old)
+        _write_to(descriptor, data, lasting=True)
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _keep_permissions(descriptor: int, old: os.stat_result) -> None:
+    if hasattr(os, "fchown"):
+        # Only root may hand a file to someone else; for all others it is theirs already or stays so.
+        with contextlib.suppress(PermissionError):
+            os.fchown(descriptor, old.st_uid, old.st_gid)
+        os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
+
+
+def _write_to(descriptor: int, data: bytes, *, lasting: bool = False) -> None:
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.write(data)
+        stream.flush()
+        if lasting:
+            os.fsync(stream.fileno())

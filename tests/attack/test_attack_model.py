@@ -122,7 +122,7 @@ def test_an_attack_survives_json(attack: AttackModel) -> None:
 
 
 def test_a_damaged_stored_attack_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="not a stored attack"):
+    with pytest.raises(InvalidInputError, match="the attack has no entry 'default'"):
         AttackModel.from_dict({"unit": "raw"})
 
 

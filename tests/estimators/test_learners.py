@@ -16,7 +16,7 @@ from hardwood import (
     TreantClassifier,
     adversarial_accuracy,
 )
-from hardwood.export.libraries import from_sklearn
+from hardwood.export import from_sklearn
 
 
 @pytest.fixture(scope="module")

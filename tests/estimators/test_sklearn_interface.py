@@ -34,7 +34,7 @@ from hardwood import (
     adversarial_accuracy,
     make_adversarial_scorer,
 )
-from hardwood.export.libraries import from_sklearn
+from hardwood.export import from_sklearn
 from hardwood.tree.reach import robust_errors
 from hardwood.tree.statistics import LeafStatistics
 

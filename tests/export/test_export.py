@@ -21,7 +21,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.tree import DecisionTreeClassifier, export_graphviz, export_text, plot_tree
 
 from hardwood import AttackModel, GreedyRobustTreeClassifier, InvalidInputError, Tree, load_model
-from hardwood.export.libraries import from_lightgbm, from_sklearn, from_xgboost, to_sklearn
+from hardwood.export import from_lightgbm, from_sklearn, from_xgboost, to_sklearn
 from hardwood.export.model_file import model_schema
 from strategies import trees
 

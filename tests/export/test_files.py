@@ -42,7 +42,7 @@ def test_broken_model_files_are_refused_by_name(model: Model, tmp_path: Path) ->
         (json.dumps({**data, "format": "other"}), "not a hardwood model"),
         (json.dumps({**data, "version": 2}), "model version 2, made by hardwood .* upgrade"),
         (json.dumps({**data, "version": "1"}), "model version '1'"),
-        (json.dumps({key: data[key] for key in data if key != "attack"}), "'attack' is missing"),
+        (json.dumps({key: data[key] for key in data if key != "attack"}), "has no entry 'attack'"),
         (json.dumps({**data, "tree": {**data["tree"], "left": [7, -1, -1]}}), "damaged"),
         (json.dumps({**data, "tree": 3}), "damaged"),
     ):

@@ -11,7 +11,7 @@ import pytest
 
 from hardwood import GreedyRobustTreeClassifier, Tree, attack_samples, robust_radius
 from hardwood.data import datasets
-from hardwood.export.libraries import from_sklearn
+from hardwood.export import from_sklearn
 
 pytestmark = pytest.mark.slow
 SETS = {"haberman": 0.05, "diabetes": 0.05, "banknote-authentication": 0.07}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 from hardwood import InvalidInputError, Problem, Tree
-from hardwood.export.libraries import from_sklearn
+from hardwood.export import from_sklearn
 from hardwood.solvers.relabel import relabel
 from hardwood.tree.reach import objective, robust_errors, to_indices
 from oracle import is_fooled

@@ -94,7 +94,7 @@ def test_arrays_that_are_no_tree_are_refused(changes: dict[str, object], said: s
 
 def test_stored_data_that_is_no_tree_is_refused() -> None:
     data = stump().to_dict()
-    with pytest.raises(InvalidInputError, match="not a stored tree"):
+    with pytest.raises(InvalidInputError, match="the tree has no entry 'left'"):
         Tree.from_dict({key: value for key, value in data.items() if key != "left"})
     with pytest.raises(InvalidInputError, match="child of exactly one"):
         Tree.from_dict({**data, "left": [0, -1, -1]})

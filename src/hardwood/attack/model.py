@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardwood.errors import InvalidInputError
+from hardwood.plain_data import as_entries, as_items, as_label, as_labels, as_number, as_text, as_whole
 
 Reach = tuple[float, float]
 FeatureKey = str | int
@@ -309,22 +310,46 @@ class AttackModel:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> AttackModel:
-        """Inverse of `to_dict`."""
-        try:
-            if "by_class" in data:
-                return cls(by_class=tuple((label, cls.from_dict(model)) for label, model in data["by_class"]))
-            return cls(
-                default=_reach_from_json(data["default"]),
-                features=tuple((key, _reach_from_json(reach)) for key, reach in data["features"]),
-                n_features=data["n_features"],
-                unit=data["unit"],
-                moves=tuple(
-                    (key, tuple((source, tuple(targets)) for source, targets in moves))
-                    for key, moves in data.get("moves", ())
-                ),
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise InvalidInputError(f"this is not a stored attack: {error!r}") from error
+        """Inverse of `to_dict`; anything else is refused."""
+        where = "the attack"
+        if "by_class" not in as_entries(data, where, ()):
+            return cls._of_all_from_dict(data, where)
+        models = []
+        for k, pair in enumerate(as_items(as_entries(data, where, ("by_class",), ())["by_class"], "by_class")):
+            label, model = as_items(pair, f"by_class[{k}]", 2)
+            models.append((as_label(label, f"by_class[{k}]"), cls._of_all_from_dict(model, f"the attack on {label!r}")))
+        if models:
+            as_labels([label for label, _ in models], "by_class")
+        return cls(by_class=tuple(models))
+
+    @classmethod
+    def _of_all_from_dict(cls, data: Any, where: str) -> AttackModel:
+        data = as_entries(data, where, ("unit", "default", "features", "n_features"), ("moves",))
+        if data["unit"] not in ("raw", "range"):
+            raise InvalidInputError(f"unit of {where} is {data['unit']!r}; it must be 'raw' or 'range'")
+        named = [
+            as_items(pair, f"features[{k}] of {where}", 2) for k, pair in enumerate(as_items(data["features"], where))
+        ]
+        moved = [
+            as_items(pair, f"moves[{k}] of {where}", 2) for k, pair in enumerate(as_items(data.get("moves", ()), where))
+        ]
+        keys = [_key_from_json(pair[0], where) for pair in (*named, *moved)]
+        if len(set(keys)) < len(keys):
+            raise InvalidInputError(f"{where} names a feature twice")
+        n_features = data["n_features"]
+        return cls(
+            default=_reach_from_json(data["default"], f"default of {where}"),
+            features=tuple(
+                (key, _reach_from_json(pair[1], f"{where} on feature {key!r}"))
+                for key, pair in zip(keys, named, strict=False)
+            ),
+            n_features=None if n_features is None else as_whole(n_features, f"n_features of {where}", 1, 2**31),
+            unit=data["unit"],
+            moves=tuple(
+                (key, _moves_from_json(pair[1], f"{where} on feature {key!r}"))
+                for key, pair in zip(keys[len(named) :], moved, strict=True)
+            ),
+        )
 
     def describe(self, feature_names: Sequence[str] | None = None) -> str:
         """Say in words what the attacker can do; features given by index are called by name where names are known."""
@@ -364,8 +389,25 @@ def _reach_to_json(reach: Reach) -> list[float | str]:
     return ["inf" if math.isinf(r) else r for r in reach]
 
 
-def _reach_from_json(reach: Sequence[Any]) -> Reach:
-    return _parse_entry([float(r) for r in reach], "a feature")
+def _key_from_json(key: Any, where: str) -> FeatureKey:
+    where = f"the name or number of a feature in {where}"
+    return as_text(key, where) if isinstance(key, str) else as_whole(key, where, 0, 2**31)
+
+
+def _reach_from_json(reach: Any, where: str) -> Reach:
+    down, up = (math.inf if radius == "inf" else as_number(radius, where, 0) for radius in as_items(reach, where, 2))
+    return down, up
+
+
+def _moves_from_json(moves: Any, where: str) -> Moves:
+    pairs = [as_items(pair, where, 2) for pair in as_items(moves, where)]
+    return tuple(
+        (
+            None if source is None else as_label(source, where),
+            tuple(as_label(target, where) for target in as_items(targets, where)),
+        )
+        for source, targets in pairs
+    )
 
 
 def _reach_to_text(reach: Reach, percent: bool) -> str:

@@ -7,7 +7,6 @@ also repeatedly, as long as the total cost on a sample stays within the budget.
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -20,6 +19,7 @@ from hardwood.arrays import BoolArray, FloatArray, IntArray, RankArray
 from hardwood.attack.model import AttackModel
 from hardwood.errors import InvalidInputError
 from hardwood.files import read_text
+from hardwood.plain_data import as_entries, as_items, as_number, as_text, as_whole, parse_json
 from hardwood.problem.endpoints import cluster
 from hardwood.problem.problem import Problem
 from hardwood.tree.tree import Tree
@@ -111,31 +111,9 @@ class AttackRules:
         """Read plain data; see `load` for the format."""
         if not isinstance(data, Mapping) or "rules" not in data or "budget" not in data:
             raise InvalidInputError('attacker rules need the entries "budget" and "rules"')
-        rules = []
-        for number, entry in enumerate(data["rules"]):
-            unknown = sorted(set(entry) - {"feature", "within", "magnitude", "cost"})
-            if unknown:
-                raise InvalidInputError(f"rule {number} has the entry {unknown[0]!r}; known are feature, within, "
-                                        "magnitude and cost")  # fmt: skip
-            try:
-                magnitude = entry["magnitude"]
-                down, up = magnitude if isinstance(magnitude, Sequence) else sorted((0.0, float(magnitude)))
-                low, high = entry.get("within", (None, None))
-                rules.append(
-                    AttackRule(
-                        feature=entry["feature"],
-                        down=_number(down, -math.inf),
-                        up=_number(up, math.inf),
-                        cost=float(entry.get("cost", 1.0)),
-                        low=_number(low, -math.inf),
-                        high=_number(high, math.inf),
-                    )
-                )
-            except (KeyError, TypeError, ValueError) as error:
-                if isinstance(error, InvalidInputError):
-                    raise
-                raise InvalidInputError(f"rule {number} ({entry!r}) cannot be read: {error!r}") from error
-        return cls(tuple(rules), float(data["budget"]), data.get("max_per_feature"))
+        as_entries(data, "the attacker's rules", ("rules", "budget"), ("max_per_feature",))
+        rules = [_rule(entry, f"rule {k}") for k, entry in enumerate(as_items(data["rules"], "rules"))]
+        return cls(tuple(rules), as_number(data["budget"], "budget"), data.get("max_per_feature"))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; None stands for no limit."""
@@ -170,11 +148,11 @@ class AttackRules:
         ``magnitude`` is the largest change, or its two limits; ``within``, where the rule applies (everywhere without
         it; null for no limit); ``cost`` is 1 by default.
         """
-        text = read_text(path, "attacker rules")
+        content = read_text(path, "attacker rules")
         try:
-            return cls.from_dict(json.loads(text))
-        except json.JSONDecodeError as error:
-            raise InvalidInputError(f"{path} is not JSON (line {error.lineno}: {error.msg})") from error
+            return cls.from_dict(parse_json(content))
+        except InvalidInputError as error:
+            raise InvalidInputError(f"{path} does not hold attacker rules: {error}") from error
 
     def intervals(
         self, X: FloatArray, feature_names: Sequence[str] | None = None
@@ -336,5 +314,28 @@ class Options:
         return self.low[j][level, samples], self.high[j][level, samples]
 
 
-def _number(value: Any, otherwise: float) -> float:
-    return otherwise if value is None else float(value)
+def _rule(entry: Any, where: str) -> AttackRule:
+    entry = as_entries(entry, where, ("feature", "magnitude"), ("within", "cost"))
+    feature = entry["feature"]
+    magnitude = entry["magnitude"]
+    if isinstance(magnitude, list | tuple):
+        down, up = _ends(magnitude, f"magnitude of {where}")
+    else:
+        down, up = sorted((0.0, as_number(magnitude, f"magnitude of {where}")))
+    low, high = _ends(entry.get("within", (None, None)), f"within of {where}")
+    return AttackRule(
+        feature=as_text(feature, f"feature of {where}")
+        if isinstance(feature, str)
+        else as_whole(feature, f"feature of {where}", 0, 2**31),
+        down=down,
+        up=up,
+        cost=as_number(entry.get("cost", 1.0), f"cost of {where}"),
+        low=low,
+        high=high,
+    )
+
+
+def _ends(value: Any, where: str) -> tuple[float, float]:
+    """Return the two limits of an interval, of which null stands for none."""
+    low, high = as_items(value, where, 2)
+    return -math.inf if low is None else as_number(low, where), math.inf if high is None else as_number(high, where)

@@ -64,7 +64,7 @@ def demo(
     from hardwood.attack.model import AttackModel
     from hardwood.estimators.trees import GreedyRobustTreeClassifier, RobustTreeClassifier
     from hardwood.evaluation.metrics import accuracy, adversarial_accuracy
-    from hardwood.export.libraries import from_sklearn
+    from hardwood.export import from_sklearn
 
     bunch = load_breast_cancer()
     names = tuple(str(name) for name in bunch.feature_names)

@@ -26,6 +26,7 @@ from hardwood.arrays import BoolArray, FloatArray, IntArray
 from hardwood.attack.model import AttackModel
 from hardwood.data.frames import as_matrix, column_names, describe_column
 from hardwood.errors import InvalidInputError
+from hardwood.plain_data import as_entries, as_items, as_labels, as_texts
 
 MOST_CATEGORIES = 255
 """A column with more is refused: it is a name or a number rather than a category."""
@@ -241,14 +242,24 @@ class CategoryEncoding:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> CategoryEncoding:
-        """Inverse of `to_dict`."""
-        try:
-            return cls(
-                None if data["names"] is None else tuple(data["names"]),
-                tuple(None if categories is None else tuple(categories) for categories in data["categories"]),
+        """Inverse of `to_dict`; anything else is refused."""
+        where = "the encoding of categories"
+        data = as_entries(data, where, ("names", "categories"))
+        columns = as_items(data["categories"], f"categories of {where}")
+        names = data["names"]
+        return cls(
+            None if names is None else as_texts(names, f"names of {where}", len(columns)),
+            tuple(None if column is None else cls._stored_categories(column, j) for j, column in enumerate(columns)),
+        )
+
+    @staticmethod
+    def _stored_categories(column: Any, j: int) -> tuple[Any, ...]:
+        found = as_labels(column, f"the categories of column {j}")
+        if len(found) > MOST_CATEGORIES:
+            raise InvalidInputError(
+                f"column {j} has {len(found)} categories, more than the {MOST_CATEGORIES} it may have"
             )
-        except (KeyError, TypeError) as error:
-            raise InvalidInputError(f"this is not a stored encoding of categories: {error!r}") from error
+        return tuple(found)
 
 
 def _is_reach(entry: Any) -> bool:

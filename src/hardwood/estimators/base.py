@@ -21,7 +21,7 @@ from hardwood.data.weights import as_weights, weighted_share
 from hardwood.errors import InvalidInputError
 from hardwood.evaluation.adversarial import attack_samples, robust_radius
 from hardwood.evaluation.metrics import adversarial_accuracy
-from hardwood.export.libraries import to_sklearn
+from hardwood.export import to_sklearn
 from hardwood.export.model_file import Model, training_record
 from hardwood.problem.problem import Problem, as_labels, fit_attack
 from hardwood.solvers.result import EndReason, Result, Status
@@ -278,7 +278,7 @@ class BaseRobustTree(BaseRobustClassifier):
         return self.tree_.n_leaves
 
     def to_sklearn(self) -> Any:
-        """Return a fitted scikit-learn decision tree with the same answers; see `hardwood.export.libraries.to_sklearn`.
+        """Return a fitted scikit-learn decision tree with the same answers; see `hardwood.export.to_sklearn`.
 
         Its nodes weigh what training samples reach them for certain.
         """

@@ -17,7 +17,7 @@ from hardwood.errors import InvalidInputError
 from hardwood.estimators.base import BaseRobustTree, count_jobs
 from hardwood.estimators.trees import RobustTreeClassifier
 from hardwood.evaluation.metrics import adversarial_accuracy
-from hardwood.export.libraries import from_sklearn
+from hardwood.export import from_sklearn
 from hardwood.problem.problem import Problem
 from hardwood.solvers.result import Result
 from hardwood.tree.reach import robust_errors

@@ -16,7 +16,7 @@ from hardwood.attack.rules import AttackRules
 from hardwood.data.weights import weighted_share
 from hardwood.errors import InvalidInputError
 from hardwood.estimators.trees import BaseRobustTree
-from hardwood.export.libraries import from_sklearn
+from hardwood.export import from_sklearn
 from hardwood.export.model_file import Model
 from hardwood.problem.problem import Problem, as_labels
 from hardwood.solvers.relabel import relabel

@@ -83,7 +83,7 @@ class Learner:
 def _cart(task: Task) -> Tree:
     from sklearn.tree import DecisionTreeClassifier
 
-    from hardwood.export.libraries import from_sklearn
+    from hardwood.export import from_sklearn
 
     problem = task.problem
     cart = DecisionTreeClassifier(max_depth=max(problem.max_depth, 1), random_state=task.random_state)

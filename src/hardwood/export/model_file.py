@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 
 from hardwood._version import __version__
 from hardwood.attack.model import AttackModel
+from hardwood.attack.rules import AttackRules
 from hardwood.errors import InvalidInputError
+from hardwood.export.tree_data import tree_from_data, tree_to_data
 from hardwood.files import read_text, write_whole
-from hardwood.solvers.result import Result
+from hardwood.plain_data import as_entries, as_number, as_text, parse_json, plain
+from hardwood.solvers.result import Result, Status
 from hardwood.tree.tree import Tree
 
 FORMAT = "hardwood-model"
@@ -48,39 +51,43 @@ class Model:
             "format": FORMAT,
             "version": FORMAT_VERSION,
             "hardwood": __version__,
-            "tree": self.tree.to_dict(),
+            "tree": tree_to_data(self.tree),
             "attack": self.attack.to_dict(),
-            "training": self.training,
+            "training": plain(self.training, "training"),
         }
         write_whole(path, json.dumps(data, indent=1, allow_nan=False) + "\n")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Model:
         """Read a model; anything else than a whole model of a known version is refused."""
-        text = read_text(path, "model")
+        content = read_text(path, "model")
         try:
-            data = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise InvalidInputError(
-                f"{path} is not a hardwood model: it is truncated or not JSON (line {error.lineno}: {error.msg})"
-            ) from error
+            data = parse_json(content)
+        except InvalidInputError as error:
+            raise InvalidInputError(f"{path} is not a hardwood model: {error}") from error
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             raise InvalidInputError(f'{path} is not a hardwood model: it has no \'"format": "{FORMAT}"\'')
         version = data.get("version")
-        if not isinstance(version, int) or version < 1:
+        if not isinstance(version, int) or isinstance(version, bool) or version < 1:
             raise InvalidInputError(f"{path} has the model version {version!r}; it must be a whole number >= 1")
         if version > FORMAT_VERSION:
             raise InvalidInputError(
-                f"{path} has model version {version}, made by hardwood {data.get('hardwood')}; this hardwood "
+                f"{path} has model version {version}, made by hardwood {data.get('hardwood')!r}; this hardwood "
                 f"({__version__}) reads versions up to {FORMAT_VERSION}: upgrade it"
             )
-        missing = [key for key in ("tree", "attack", "training") if key not in data]
-        if missing:
-            raise InvalidInputError(f"{path} is not a whole model: {missing[0]!r} is missing")
         try:
-            return cls(Tree.from_dict(data["tree"]), AttackModel.from_dict(data["attack"]), data["training"])
+            return cls._from_data(data)
         except InvalidInputError as error:
             raise InvalidInputError(f"{path} is damaged: {error}") from error
+
+    @classmethod
+    def _from_data(cls, data: dict[str, Any]) -> Model:
+        as_entries(data, "the model", ("tree", "attack", "training"))
+        if "hardwood" in data:
+            as_text(data["hardwood"], "hardwood")
+        tree, attack = tree_from_data(data["tree"]), AttackModel.from_dict(data["attack"])
+        _check_attack_names_the_tree(attack, tree)
+        return cls(tree, attack, _training(data["training"]))
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
@@ -109,3 +116,36 @@ def training_record(result: Result) -> dict[str, Any]:
         "stopped_by": str(result.stopped_by),
         "runtime": round(result.runtime, 6),
     }
+
+
+def _check_attack_names_the_tree(attack: AttackModel, tree: Tree) -> None:
+    """Refuse an attack that names features or classes that the tree does not have."""
+    known = set(tree.classes.tolist())
+    for label, model in attack.by_class or ():
+        if label not in known:
+            raise InvalidInputError(f"the attack names class {label!r}, which the tree does not know")
+        _check_attack_names_the_tree(model, tree)
+    encoding = tree.encoding
+    if encoding is None:
+        attack.named(tree.n_features, tree.feature_names)
+    else:
+        attack.named(encoding.n_columns, encoding.names)
+
+
+def _training(value: Any) -> dict[str, Any]:
+    training = dict(as_entries(plain(value, "training"), "training", ()))
+    for key in ("solver", "status", "stopped_by"):
+        if key in training:
+            as_text(training[key], f"training.{key}")
+    if "status" in training and training["status"] not in {status.value for status in Status}:
+        raise InvalidInputError(
+            f"training.status is {training['status']!r}; it must be one of {[s.value for s in Status]}"
+        )
+    for key in ("objective", "gap", "runtime"):
+        if key in training:
+            as_number(training[key], f"training.{key}", 0)
+    if training.get("bound") is not None:
+        as_number(training["bound"], "training.bound")
+    if "attack_rules" in training:
+        AttackRules.from_dict(training["attack_rules"])
+    return training

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hardwood.errors import InvalidInputError
-from hardwood.export.libraries import from_sklearn
+from hardwood.export import from_sklearn
 from hardwood.tree.tree import Tree
 
 

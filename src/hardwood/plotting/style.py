@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hardwood.errors import MissingEngineError
+from hardwood.plain_data import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,8 +75,7 @@ def shown(text: Any, longest: int = _LONGEST) -> str:
     Otherwise dollars would start formulas, which may not even parse, a first underscore would hide it from legends, and
     ten thousand letters would push everything else off the page.
     """
-    letters = [letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in str(text)]
-    plain = "".join(letters)
+    plain = printable(text)
     if len(plain) > longest:
         plain = plain[: longest - 1] + "…"
     return (" " if plain.startswith("_") else "") + plain.replace("$", r"\$")

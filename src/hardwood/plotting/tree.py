@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardwood.plain_data import printable
 from hardwood.plotting.models import attack_of, tree_of
 from hardwood.plotting.style import FRAGILE, QUIET, colour_of, new_axes, shown
 from hardwood.tree.attacked import AttackedData
@@ -118,9 +119,14 @@ def _draw_node(ax: Axes, tree: Tree, node: int, x: float, y: float, statistics: 
 
 def _question(tree: Tree, node: int) -> str:
     """Return the condition of a split in lines that fit into its box."""
-    name, sign, value = tree.condition(node, left=True, digits=4).rsplit(" ", 2)
+    j = int(tree.feature[node])
+    test = None if tree.encoding is None else tree.encoding.tests[j]
+    if tree.encoding is None or test is None:
+        name, question = tree.name_of(j), f"≤ {tree.threshold[node]:.4g}"
+    else:
+        name, question = printable(tree.encoding.column_name(test[0])), f"= {shown(test[1], 18)}"
     lines = textwrap.wrap(name, 20, max_lines=2, placeholder="…")
-    return "\n".join([*map(shown, lines), f"{sign.replace('<=', '≤')} {shown(value, 18)}"])
+    return "\n".join([*map(shown, lines), question])
 
 
 def _draw_bar(ax: Axes, tree: Tree, node: int, x: float, y: float, statistics: LeafStatistics) -> None:

@@ -39,7 +39,7 @@ def relabel(tree: Tree | IndexTree, problem: Problem) -> Tree | IndexTree:
     ----------
     tree : Tree or IndexTree
         Any tree over the features of the problem; for one that was learned elsewhere see
-        `hardwood.export.libraries.from_sklearn`. Its splits stay as they are.
+        `hardwood.export.from_sklearn`. Its splits stay as they are.
     problem : Problem
         Boxes, labels and weights that count; its depth does not matter.
 

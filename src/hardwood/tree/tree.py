@@ -6,7 +6,7 @@ in ``label``; a split has label -1. Children always stand behind their parent.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -19,6 +19,7 @@ from hardwood.arrays import BoolArray, FloatArray, IntArray
 from hardwood.data.categories import CategoryEncoding
 from hardwood.data.frames import as_matrix, check_finite, has_missing
 from hardwood.errors import InvalidInputError
+from hardwood.plain_data import printable
 
 
 def _equal_or_none(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
@@ -183,12 +184,15 @@ class Tree(_Structure):
         object.__setattr__(self, "classes", classes)
         self._check_structure(self.threshold, len(classes))
         is_split = self.left >= 0
-        if np.any(np.isnan(self.threshold[is_split])):
-            raise InvalidInputError("a split must have a threshold")
+        if not np.all(np.isfinite(self.threshold[is_split])):
+            raise InvalidInputError("a split must have a threshold, and a finite one")
         if np.any(self.feature >= self.n_features):
             raise InvalidInputError(f"a split names feature {self.feature.max()} of {self.n_features}")
         if self.feature_names is not None and len(self.feature_names) != self.n_features:
             raise InvalidInputError(f"{len(self.feature_names)} feature names for {self.n_features} features")
+        for name in self.feature_names or ():
+            if not isinstance(name, str):
+                raise InvalidInputError(f"a feature is called {name!r}; names must be text")
         if self.margin is not None and self.margin.shape != (self.n_nodes, 2):
             raise InvalidInputError(f"the margins of a tree must be of shape ({self.n_nodes}, 2)")
         if self.missing_left is not None and self.missing_left.shape != (self.n_nodes,):
@@ -196,6 +200,20 @@ class Tree(_Structure):
         if self.encoding is not None and self.encoding.n_features != self.n_features:
             raise InvalidInputError(
                 f"the categories make {self.encoding.n_features} features, but the tree has {self.n_features}"
+            )
+        self._check_questions(is_split)
+
+    def _check_questions(self, is_split: BoolArray) -> None:
+        """Refuse splits on indicators that ask anything but whether the value is that category."""
+        if self.encoding is None:
+            return
+        is_indicator = np.array([test is not None for test in self.encoding.tests])
+        asks = np.flatnonzero(is_split)[is_indicator[self.feature[is_split]]]
+        outside = (self.threshold[asks] < 0) | (self.threshold[asks] >= 1)
+        if np.any(outside):
+            raise InvalidInputError(
+                f"node {asks[outside][0]} splits a category at {self.threshold[asks[outside][0]]:g}; "
+                "that must be at least 0 and below 1"
             )
 
     def __eq__(self, other: object) -> bool:
@@ -273,37 +291,38 @@ class Tree(_Structure):
         Below a split ``x[j] <= b`` a second split on ``j`` at ``b' >= b`` has an empty right side. A box may seem to
         reach it, since it reaches both sides of both splits, but no single point of the box does.
         """
-        rows: list[tuple[int, float, int, int, int]] = []
         origin: list[int] = []
-
-        def add(node: int, bounds: dict[int, tuple[float, float]]) -> int:
+        children: tuple[list[int], list[int]] = ([], [])
+        # Nodes still to be looked at, the next one last: where they stand, what their path leaves of each feature, and
+        # whose left (0) or right (1) child they become.
+        waiting: list[tuple[int, dict[int, tuple[float, float]], int, int]] = [(0, {}, -1, 0)]
+        while waiting:
+            node, bounds, parent, side = waiting.pop()
             while self.left[node] >= 0:
                 low, high = bounds.get(int(self.feature[node]), (-np.inf, np.inf))
                 if low < self.threshold[node] < high:
                     break
                 node = int(self.left[node] if self.threshold[node] >= high else self.right[node])
-            position = len(rows)
+            position = len(origin)
             origin.append(node)
-            rows.append((int(self.feature[node]), float(self.threshold[node]), -1, -1, int(self.label[node])))
+            for sides in children:
+                sides.append(-1)
+            if parent >= 0:
+                children[side][parent] = position
             if self.left[node] >= 0:
                 j, b = int(self.feature[node]), float(self.threshold[node])
                 low, high = bounds.get(j, (-np.inf, np.inf))
-                left = add(int(self.left[node]), {**bounds, j: (low, b)})
-                right = add(int(self.right[node]), {**bounds, j: (b, high)})
-                rows[position] = (j, b, left, right, -1)
-            return position
-
-        add(0, {})
-        if len(rows) == self.n_nodes:
+                waiting.append((int(self.right[node]), {**bounds, j: (b, high)}, position, 1))
+                waiting.append((int(self.left[node]), {**bounds, j: (low, b)}, position, 0))
+        if len(origin) == self.n_nodes:
             return self
-        feature, threshold, left, right, label = (np.array(column) for column in zip(*rows, strict=True))
         return replace(
             self,
-            feature=feature,
-            threshold=threshold,
-            left=left,
-            right=right,
-            label=label,
+            feature=self.feature[origin],
+            threshold=self.threshold[origin],
+            left=np.array(children[0]),
+            right=np.array(children[1]),
+            label=self.label[origin],
             margin=None if self.margin is None else self.margin[origin],
             missing_left=None if self.missing_left is None else self.missing_left[origin],
         )
@@ -324,31 +343,31 @@ class Tree(_Structure):
 
     def name_of(self, feature: int) -> str:
         """How feature ``feature`` is called in texts and plots."""
-        return self.feature_names[feature] if self.feature_names is not None else f"x[{feature}]"
+        return printable(self.feature_names[feature]) if self.feature_names is not None else f"x[{feature}]"
 
     def condition(self, node: int, *, left: bool, digits: int = 6) -> str:
         """Return in words what a sample that goes left or right at a split fulfils."""
         j = int(self.feature[node])
         test = None if self.encoding is None else self.encoding.tests[j]
         if self.encoding is not None and test is not None:
-            return f"{self.encoding.column_name(test[0])} {'=' if left else '≠'} {test[1]}"
+            return f"{printable(self.encoding.column_name(test[0]))} {'=' if left else '≠'} {printable(test[1])}"
         return f"{self.name_of(j)} {'<=' if left else '> '} {self.threshold[node]:.{digits}g}"
 
     def to_text(self) -> str:
         """Return the tree as indented text, one line per branch."""
-        lines: list[str] = []
-
-        def walk(node: int, indent: str) -> None:
-            for child, is_left in ((int(self.left[node]), True), (int(self.right[node]), False)):
-                is_leaf = self.left[child] < 0
-                answer = f": {self.classes[self.label[child]]}" if is_leaf else ""
-                lines.append(f"{indent}{self.condition(node, left=is_left)}{answer}")
-                if not is_leaf:
-                    walk(child, indent + "|   ")
-
         if self.n_nodes == 1:
-            return f"always {self.classes[self.label[0]]}"
-        walk(0, "")
+            return f"always {printable(self.classes[self.label[0]])}"
+        lines: list[str] = []
+        # Branches still to be written, the next one last: no recursion, however deep the tree.
+        waiting = [(0, False, 0), (0, True, 0)]
+        while waiting:
+            node, is_left, level = waiting.pop()
+            child = int(self.left[node] if is_left else self.right[node])
+            is_leaf = self.left[child] < 0
+            answer = f": {printable(self.classes[self.label[child]])}" if is_leaf else ""
+            lines.append(f"{'|   ' * level}{self.condition(node, left=is_left)}{answer}")
+            if not is_leaf:
+                waiting += [(child, False, level + 1), (child, True, level + 1)]
         return "\n".join(lines)
 
     __str__ = to_text
@@ -357,73 +376,50 @@ class Tree(_Structure):
         return f"Tree(depth={self.depth}, n_leaves={self.n_leaves}, n_features={self.n_features})"
 
     def to_sklearn(self) -> Any:
-        """Return a fitted scikit-learn decision tree with the same answers; see `export.libraries`."""
-        from hardwood.export.libraries import to_sklearn
+        """Return a fitted scikit-learn decision tree with the same answers; see `hardwood.export.to_sklearn`."""
+        from hardwood.export import to_sklearn
 
         return to_sklearn(self)
 
+    def to_onnx(self, dtype: str = "float64") -> bytes:
+        """Return the tree as an ONNX model; see `hardwood.export.to_onnx`."""
+        from hardwood.export import to_onnx
+
+        return to_onnx(self, dtype)
+
     def to_python(self, name: str = "predict") -> str:
-        """Return the tree as a Python function without dependencies; see `hardwood.export.code`."""
-        from hardwood.export.code import to_python
+        """Return the tree as a Python function without dependencies; see `hardwood.export.to_python`."""
+        from hardwood.export import to_python
 
         return to_python(self, name)
 
     def to_c(self, name: str = "predict") -> str:
-        """Return the tree as a C function; see `hardwood.export.code`."""
-        from hardwood.export.code import to_c
+        """Return the tree as a C function; see `hardwood.export.to_c`."""
+        from hardwood.export import to_c
 
         return to_c(self, name)
 
-    def to_sql(self) -> str:
-        """Return the tree as an SQL expression; see `hardwood.export.code`."""
-        from hardwood.export.code import to_sql
+    def to_sql(self, *, backslashes: bool = False) -> str:
+        """Return the tree as an SQL expression; see `hardwood.export.to_sql`."""
+        from hardwood.export import to_sql
 
-        return to_sql(self)
+        return to_sql(self, backslashes=backslashes)
+
+    def to_dot(self) -> str:
+        """Return the tree as a graph for Graphviz; see `hardwood.export.to_dot`."""
+        from hardwood.export import to_dot
+
+        return to_dot(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        labels = self.classes.tolist()
-        for label in labels:
-            if not isinstance(label, bool | int | float | str):
-                raise InvalidInputError(
-                    f"class label {label!r} ({type(label).__name__}) cannot be stored as JSON; use text or numbers"
-                )
-        return {
-            "classes": labels,
-            "n_features": self.n_features,
-            "feature_names": None if self.feature_names is None else list(self.feature_names),
-            "feature": self.feature.tolist(),
-            "threshold": [None if leaf else float(t) for t, leaf in zip(self.threshold, self.left < 0, strict=True)],
-            "left": self.left.tolist(),
-            "right": self.right.tolist(),
-            "label": self.label.tolist(),
-            "margin": None
-            if self.margin is None
-            else [[float(end) if np.isfinite(end) else None for end in ends] for ends in self.margin],
-            "missing_left": None if self.missing_left is None else self.missing_left.tolist(),
-            "encoding": None if self.encoding is None else self.encoding.to_dict(),
-        }
+        """Plain data for JSON, as in model files."""
+        from hardwood.export.tree_data import tree_to_data
+
+        return tree_to_data(self)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Tree:
         """Inverse of `to_dict`; anything that is not a well-formed tree is refused."""
-        try:
-            names: Sequence[str] | None = data["feature_names"]
-            encoding, margin = data.get("encoding"), data.get("margin")
-            return cls(
-                feature=data["feature"],
-                threshold=np.array([np.nan if t is None else t for t in data["threshold"]], dtype=np.float64),
-                left=data["left"],
-                right=data["right"],
-                label=data["label"],
-                classes=np.array(data["classes"]),
-                n_features=int(data["n_features"]),
-                feature_names=None if names is None else tuple(names),
-                margin=None
-                if margin is None
-                else np.array([[np.nan if end is None else end for end in ends] for ends in margin], dtype=np.float64),
-                missing_left=data.get("missing_left"),
-                encoding=None if encoding is None else CategoryEncoding.from_dict(encoding),
-            )
-        except (KeyError, TypeError, OverflowError) as error:
-            raise InvalidInputError(f"this is not a stored tree: {error!r}") from error
+        from hardwood.export.tree_data import tree_from_data
+
+        return tree_from_data(data)

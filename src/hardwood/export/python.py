@@ -1,0 +1,57 @@
+"""Trees as Python functions."""
+
+from __future__ import annotations
+
+import keyword
+
+from hardwood.errors import InvalidInputError
+from hardwood.export.code import (
+    answer,
+    category_test,
+    check_depth,
+    column_names,
+    column_of,
+    missing_goes_left,
+    n_columns,
+)
+from hardwood.plain_data import as_label
+from hardwood.tree.tree import Tree
+
+
+def to_python(tree: Tree, name: str = "predict") -> str:
+    """Return a Python function that takes the features of one sample and returns its class.
+
+    The argument is a sequence with the features in order; categories are compared as they are.
+    """
+    if not name.isidentifier() or keyword.iskeyword(name) or name == "__debug__":
+        raise InvalidInputError(f"name={name!r} is not a name that a Python function can have")
+    check_depth(tree, "Python")
+    names = column_names(tree)
+    columns = f"{n_columns(tree)} numbers" if names is None else ", ".join(names)
+    lines = [f"def {name}(x):", f'    """Return the class of one sample; x holds {_in_docstring(columns)}."""']
+
+    def write(node: int, indent: str) -> None:
+        if tree.left[node] < 0:
+            lines.append(f"{indent}return {answer(tree, node)!r}")
+            return
+        lines.append(f"{indent}if {_condition(tree, node)}:")
+        write(int(tree.left[node]), indent + "    ")
+        lines.append(f"{indent}else:")
+        write(int(tree.right[node]), indent + "    ")
+
+    write(0, "    ")
+    return "\n".join(lines) + "\n"
+
+
+def _condition(tree: Tree, node: int) -> str:
+    x, test = f"x[{column_of(tree, node)}]", category_test(tree, node)
+    if test is not None:
+        missing = f" or {x} is None or {x} != {x}" if missing_goes_left(tree, node) else ""
+        return f"{x} == {as_label(test[1], 'a category')!r}{missing}"
+    b = repr(float(tree.threshold[node]))
+    return f"not {x} > {b}" if missing_goes_left(tree, node) else f"{x} <= {b}"
+
+
+def _in_docstring(text: str) -> str:
+    """Return text with every character that is not plainly visible, and every double quote, as an escape."""
+    return repr(text)[1:-1].replace('"', '\\"')
