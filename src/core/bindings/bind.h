@@ -24,6 +24,7 @@ class Interruptible : public Control
 public:
     Interruptible() { setPoll(signalRaised); }
 };
+void bindSearch(nb::module_ &m);
 
 // Raise the exception that a signal handler left behind while the core ran without the interpreter's lock.
 inline void raisePending()

@@ -9,4 +9,5 @@ NB_MODULE(_core, m)
     hardwood::bindFlow(m);
     hardwood::bindConflicts(m);
     hardwood::bindRelabel(m);
+    hardwood::bindSearch(m);
 }

@@ -1,0 +1,293 @@
+// The exact search for Python.
+#include "bindings/bind.h"
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "search/merge.h"
+#include "search/reoptimise.h"
+#include "search/root.h"
+#include "search/stump.h"
+
+namespace hardwood
+{
+namespace
+{
+using namespace search;
+
+// A tree for Python: five rows (feature, threshold index, left, right, label), one column per node, as in IndexTree.
+using TreeRows = nb::ndarray<nb::numpy, std::int64_t, nb::ndim<2>>;
+
+TreeRows rowsOf(Tree const &tree)
+{
+    auto const n = tree.size();
+    auto rows = Array<std::int64_t>::unwritten(5 * n);
+    for (Index h = 0; h < n; ++h)
+    {
+        auto const &node = tree.nodes()[h];
+        rows[h] = node.feature;
+        rows[n + h] = node.isLeaf() ? -1 : node.threshold;
+        rows[2 * n + h] = node.left;
+        rows[3 * n + h] = node.right;
+        rows[4 * n + h] = node.label;
+    }
+    return handOver(std::move(rows), 5, n);
+}
+
+// A tree from Python: checked, so that no walk leaves it or goes in circles.
+Tree treeOf(In<std::int64_t, 2> const &array, Problem const &problem)
+{
+    auto const rows = gridOf(array);
+    require(rows.rows() == 5, "a tree has five rows: feature, threshold index, left, right, label");
+    require(rows.columns() > 0, "a tree has at least one node");
+    std::vector<TreeNode> nodes;
+    for (Index h = 0; h < rows.columns(); ++h)
+    {
+        TreeNode node{.left = rows(2, h), .right = rows(3, h)};
+        if (node.left < 0)
+        {
+            node.left = node.right = -1;
+            require(rows(4, h) >= 0 && rows(4, h) < problem.nClasses, "a leaf's label is no class of the problem");
+            node.label = static_cast<Label>(rows(4, h));
+        }
+        else
+        {
+            require(node.left > h && node.right > h && node.left < rows.columns() && node.right < rows.columns(),
+                    "children must stand behind their parent");
+            require(rows(0, h) >= 0 && rows(0, h) < problem.nFeatures, "a split's feature is none of the problem's");
+            node.feature = rows(0, h);
+            // Beyond all ends is beyond all ends, however far.
+            node.threshold = static_cast<Rank>(std::clamp<Index>(rows(1, h), -2, problem.nRanks[node.feature] + 1));
+        }
+        nodes.push_back(node);
+    }
+    return Tree(std::move(nodes));
+}
+
+void checkRanks(Problem const &problem)
+{
+    for (Index j = 0; j < problem.nFeatures; ++j)
+    {
+        auto const lower = problem.lower(j);
+        auto const upper = problem.upper(j);
+        for (Index i = 0; i < problem.nSamples; ++i)
+            require(lower[i] >= -1 && lower[i] < std::max<Index>(problem.nRanks[j], 0) && upper[i] >= 0 &&
+                        upper[i] <= problem.nRanks[j] && lower[i] <= upper[i],
+                    "the ends of sample " + std::to_string(i) + " on feature " + std::to_string(j) + " have the ranks " +
+                        std::to_string(lower[i]) + " and " + std::to_string(upper[i]) + " of " +
+                        std::to_string(problem.nRanks[j]));
+    }
+}
+
+void checkWeights(Problem const &problem)
+{
+    Weight const room = (Weight{1} << 62) / (problem.nSamples + 2);
+    require(problem.penalty >= 0 && problem.minLeaf >= 0, "penalty and min_leaf must not be negative");
+    require(problem.step >= 1, "step must be at least 1");
+    require(problem.forbidden >= 1 && problem.forbidden - 1 <= room,
+            "forbidden is " + std::to_string(problem.forbidden) + "; sums may overflow beyond " + std::to_string(room));
+    Weight sum = problem.penalty;
+    for (Index i = 0; i < problem.nSamples; ++i)
+    {
+        require(problem.weight[i] >= 0 && problem.count[i] >= 0, "weights and counts must not be negative");
+        require(problem.weight[i] <= problem.forbidden - sum, "the weights and a leaf must sum to less than forbidden");
+        sum += problem.weight[i];
+    }
+    require(sum < problem.forbidden, "the weights and a leaf must sum to less than forbidden");
+}
+
+template <class T>
+Array<T> copied(In<std::int64_t, 1> const &array, Index size, std::string const &name)
+{
+    require(static_cast<Index>(array.shape(0)) == size, name + " must have " + std::to_string(size) + " entries");
+    auto copy = Array<T>::unwritten(size);
+    std::transform(array.data(), array.data() + size, copy.begin(), [](std::int64_t v) { return static_cast<T>(v); });
+    return copy;
+}
+
+std::unique_ptr<Problem> makeProblem(In<Rank, 3> const &rank, In<std::int64_t, 1> const &nRanks,
+                                     In<std::int64_t, 1> const &label, In<std::int64_t, 1> const &count,
+                                     In<std::int64_t, 1> const &weight, Index nClasses, Weight penalty,
+                                     Weight forbidden, Weight step, Index minLeaf)
+{
+    auto problem = std::make_unique<Problem>();
+    require(rank.shape(0) == 2 && rank.shape(1) > 0 && rank.shape(2) > 0,
+            "rank must have the shape (2, features, samples), none of them empty");
+    problem->nFeatures = static_cast<Index>(rank.shape(1));
+    problem->nSamples = static_cast<Index>(rank.shape(2));
+    require(problem->nSamples < (Index{1} << 31), "there are more samples than an event can name");
+    problem->nClasses = nClasses;
+    require(nClasses >= 2 && nClasses < (Index{1} << 31), "there must be at least two classes");
+    auto const n = problem->nSamples;
+    auto const half = problem->nFeatures * n;
+    requireRange(spanOf(label), 0, nClasses - 1, "label");
+    requireRange(spanOf(nRanks), 0, (Index{1} << 31) - 2, "n_ranks");
+    problem->lowerRank = Array<Rank>::copy(Span<Rank const>(rank.data(), half));
+    problem->upperRank = Array<Rank>::copy(Span<Rank const>(rank.data() + half, half));
+    problem->nRanks = copied<Index>(nRanks, problem->nFeatures, "n_ranks");
+    problem->label = copied<Label>(label, n, "label");
+    problem->count = copied<Index>(count, n, "count");
+    problem->weight = copied<Weight>(weight, n, "weight");
+    problem->penalty = penalty;
+    problem->forbidden = forbidden;
+    problem->step = step;
+    problem->minLeaf = minLeaf;
+    nb::gil_scoped_release release;
+    checkRanks(*problem);
+    checkWeights(*problem);
+    problem->orderEvents();
+    return problem;
+}
+
+Options makeOptions(Index rounds, Index rangeRounds, Index deepRounds, Index deepRangeRounds, Index ascentSteps,
+                    bool firstTree, bool useMemory, bool useRanges, bool usePool, bool useLazyScan, bool useCarry)
+{
+    auto const least = [](Index value, Index limit, std::string const &name)
+    { require(value >= limit, name + "=" + std::to_string(value) + "; it must be at least " + std::to_string(limit)); };
+    least(rounds, 0, "rounds");
+    least(rangeRounds, 0, "range_rounds");
+    least(deepRounds, 1, "deep_rounds");
+    least(deepRangeRounds, 0, "deep_range_rounds");
+    least(ascentSteps, 1, "ascent_steps");
+    return {rounds,    rangeRounds, deepRounds, deepRangeRounds, ascentSteps, firstTree,
+            useMemory, useRanges,   usePool,    useLazyScan,     useCarry};
+}
+
+nb::dict dictOf(Counters const &counters)
+{
+    nb::dict dict;
+    dict["nodes"] = counters.nodes;
+    dict["evaluations"] = counters.evaluations;
+    dict["rounds"] = counters.rounds;
+    dict["scans"] = counters.scans;
+    dict["child_solves"] = counters.childSolves;
+    dict["branches"] = counters.branches;
+    dict["skipped"] = counters.skipped;
+    return dict;
+}
+
+void bindProblem(nb::module_ &m)
+{
+    nb::class_<Problem>(m, "SearchProblem", "Merged boxes in ranks, classes, whole-number weights.")
+        .def(nb::new_(&makeProblem), nb::arg("rank").noconvert(), nb::arg("n_ranks").noconvert(),
+             nb::arg("label").noconvert(), nb::arg("count").noconvert(), nb::arg("weight").noconvert(), nb::kw_only(),
+             nb::arg("n_classes"), nb::arg("penalty"), nb::arg("forbidden"), nb::arg("step"), nb::arg("min_leaf"));
+    nb::class_<Options>(m, "SearchOptions", "How hard each bound is tried, and which ideas are used at all.")
+        .def(nb::new_(&makeOptions), nb::kw_only(), nb::arg("rounds") = 24, nb::arg("range_rounds") = 4,
+             nb::arg("deep_rounds") = 60, nb::arg("deep_range_rounds") = 20, nb::arg("ascent_steps") = 100,
+             nb::arg("first_tree") = true, nb::arg("use_memory") = true, nb::arg("use_ranges") = true,
+             nb::arg("use_pool") = true, nb::arg("use_lazy_scan") = true, nb::arg("use_carry") = true);
+}
+
+void bindRoot(nb::module_ &m)
+{
+    nb::class_<RootSearch>(m, "RootSearch", "The root of the search, shared out to threads.")
+        .def(
+            "__init__",
+            [](RootSearch *self, Problem const &problem, Options const &options, Index depth, Index nThreads,
+               Control &control)
+            {
+                require(depth >= 2 && depth <= deepest, "depth must be between 2 and " + std::to_string(deepest));
+                require(nThreads >= 1 && nThreads <= 1024, "n_threads must be between 1 and 1024");
+                new (self) RootSearch(problem, options, depth, nThreads, control);
+            },
+            nb::arg("problem"), nb::arg("options"), nb::arg("depth"), nb::arg("n_threads"), nb::arg("control"),
+            nb::keep_alive<1, 2>(), nb::keep_alive<1, 6>())
+        .def("start", &RootSearch::start, nb::arg("target"), nb::arg("best"), nb::call_guard<nb::gil_scoped_release>(),
+             "Look for trees that cost less than the target, and than `best` by a step; returns at once.")
+        .def(
+            "wait",
+            [](RootSearch &self, double seconds)
+            {
+                StageReport report;
+                {
+                    nb::gil_scoped_release release;
+                    report = self.wait(seconds);
+                }
+                nb::list trees;
+                for (auto const &[cost, tree] : report.trees)
+                    trees.append(nb::make_tuple(cost, rowsOf(tree)));
+                return nb::make_tuple(trees, report.nSettled, report.nItems, report.isRunning);
+            },
+            nb::arg("seconds"),
+            "Trees (cost, rows) found since the last call, items settled, items in all, whether threads still run.")
+        .def("stop", &RootSearch::stop, nb::call_guard<nb::gil_scoped_release>(), "End all threads, wait for them.")
+        .def_prop_ro("cutoff", &RootSearch::cutoff, "Where all items are settled: no tree costs less than this.")
+        .def_prop_ro("best", &RootSearch::best)
+        .def(
+            "counters", [](RootSearch const &self, Index depth) { return dictOf(self.countersOf(depth)); },
+            nb::arg("depth"), "What was done at nodes of this depth; only while no thread runs.");
+}
+
+void bindReoptimiser(nb::module_ &m)
+{
+    nb::class_<Reoptimiser>(m, "Reoptimiser", "Exact re-optimisation of the subtrees of a tree.")
+        .def(nb::init<Problem const &, Options const &, Control &>(), nb::arg("problem"), nb::arg("options"),
+             nb::arg("control"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 4>())
+        .def(
+            "descend",
+            [](Reoptimiser &self, Problem const &problem, In<std::int64_t, 2> const &rows, Index depth, Index effort)
+            {
+                auto tree = treeOf(rows, problem);
+                Weight cost = 0;
+                {
+                    nb::gil_scoped_release release;
+                    cost = self.descend(tree, depth, effort);
+                }
+                raisePending();
+                return nb::make_tuple(cost, rowsOf(tree));
+            },
+            nb::arg("problem"), nb::arg("rows").noconvert(), nb::arg("depth"), nb::arg("effort"),
+            "Re-optimise subtrees until none improves; each may scan `effort` samples. Returns cost and tree.")
+        .def(
+            "cost_of",
+            [](Reoptimiser &self, Problem const &problem, In<std::int64_t, 2> const &rows)
+            { return self.costOf(treeOf(rows, problem)); },
+            nb::arg("problem"), nb::arg("rows").noconvert(), "Cost of a tree; `forbidden` if a leaf is too small.")
+        .def_prop_ro("effort", &Reoptimiser::effort, "Samples scanned so far.");
+}
+}  // namespace
+
+void bindSearch(nb::module_ &m)
+{
+    bindProblem(m);
+    bindRoot(m);
+    bindReoptimiser(m);
+    m.def(
+        "best_stump",
+        [](Problem const &problem)
+        {
+            PricedStump best;
+            {
+                nb::gil_scoped_release release;
+                best = bestStump(problem);
+            }
+            return nb::make_tuple(best.cost, rowsOf(Tree::of(best.stump)));
+        },
+        nb::arg("problem"), "Best tree with at most one split: its cost and the tree.");
+    m.def(
+        "merge_rows",
+        [](In<Rank, 2> const &lower, In<Rank, 2> const &upper, In<std::int64_t, 1> const &label)
+        {
+            require(lower.shape(0) == upper.shape(0) && lower.shape(1) == upper.shape(1) &&
+                        label.shape(0) == lower.shape(0),
+                    "lower, upper and label must have the same rows, lower and upper the same columns");
+            MergedRows merged;
+            {
+                nb::gil_scoped_release release;
+                merged = mergeRows(gridOf(lower), gridOf(upper), spanOf(label));
+            }
+            return nb::make_tuple(handOver(std::move(merged.group)), handOver(std::move(merged.first)));
+        },
+        nb::arg("lower").noconvert(), nb::arg("upper").noconvert(), nb::arg("label").noconvert(),
+        "Group equal boxes of one class: the group of each row, and a row of each group, in lexicographic order.");
+}
+}  // namespace hardwood

@@ -1,0 +1,289 @@
+#include "search/deeper.h"
+
+namespace hardwood::search
+{
+Deeper::Deeper(Workspace &work, Index level, Index depth)
+    : Node(work, level, depth),
+      side_{Array<Weight>(work.problem.nSamples), Array<Weight>(work.problem.nSamples)},
+      mark_(work.problem.nSamples, Mark::none),
+      reach_(work.problem.nSamples),
+      handedDown_(work.problem.nSamples)
+{
+}
+
+void Deeper::fill(Span<Event const> source, Index sourceWidth)
+{
+    for (auto &side : side_)
+        std::fill(side.begin(), side.end(), Weight{0});
+    auto const width = 2 * size_;
+    makeRoom(events_, problem_.nFeatures * width, problem_.nFeatures * 2 * problem_.nSamples);
+    for (Index j = 0; j < problem_.nFeatures; ++j)
+    {
+        Index nKept = 0;
+        for (auto const event : source.part(j * sourceWidth, sourceWidth))
+        {
+            work_.kept[nKept] = event;
+            nKept += work_.place[event.sample()] >= 0 ? 1 : 0;
+        }
+        auto const kept = work_.kept.view().part(0, nKept);
+        std::copy(kept.begin(), kept.end(), events_.view().part(j * width, width).begin());
+        noteCandidates(j, kept);
+    }
+}
+
+void Deeper::setSides(Range const &range)
+{
+    auto const lower = problem_.lower(range.feature);
+    auto const upper = problem_.upper(range.feature);
+    auto const share = shares_.of(range.feature);
+    for (auto const i : ids())
+    {
+        auto const toLeft = lower[i] <= range.first;
+        auto const toRight = upper[i] > range.last;
+        reach_[i] = static_cast<std::uint8_t>((toLeft ? 1 : 0) | (toRight ? 2 : 0));
+        auto const [a, b] = divide(weight_[i], mark_[i], toLeft, toRight, share[i], problem_.forbidden);
+        side_[0][i] = a;
+        side_[1][i] = b;
+    }
+}
+
+void Deeper::openChild(Index side, Range const &range)
+{
+    auto &child = children_[static_cast<std::size_t>(side)];
+    if (child == nullptr)
+        child = &work_.child(level_, depth_, side);
+    auto const member = work_.member.view();
+    std::fill(member.begin(), member.end(), std::uint8_t{0});
+    // With a least size of leaves, samples without weight still count.
+    auto const keepsWeightless = problem_.minLeaf > 0;
+    auto const lower = problem_.lower(range.feature);
+    auto const upper = problem_.upper(range.feature);
+    for (auto const i : ids())
+    {
+        auto isMember = (reach_[i] & (1 << side)) != 0 &&
+                        (keepsWeightless || (weight_[i] > 0 && mark_[i] != Mark::givenUp));
+        if (keepsWeightless)
+        {
+            auto const reachesOther = side == 0 ? upper[i] > range.last : lower[i] <= range.first;
+            auto const isCertain = isCertain_[i] != 0 && !reachesOther;
+            child->setCertain(i, isCertain);
+            isMember = isMember || isCertain;
+        }
+        member[i] = isMember ? 1 : 0;
+    }
+    child->open(events_.view(), 2 * size_);
+}
+
+void Deeper::weighChild(Index side)
+{
+    std::fill(handedDown_.begin(), handedDown_.end(), Weight{0});
+    auto &child = *children_[static_cast<std::size_t>(side)];
+    for (auto const i : child.ids())
+        handedDown_[i] = side_[static_cast<std::size_t>(side)][i];
+    child.weigh(handedDown_.view());
+}
+
+// Join two pooled trees: whether the real tree is below the cutoff, and on which shared samples they disagree.
+bool Deeper::joinPooled(Range const &range, PooledTree const &left, PooledTree const &right, Weight cutoff,
+                        Ascent &ascent, Index &nDisputed)
+{
+    Weight cost = problem_.penalty * (left.nLeaves + right.nLeaves);
+    nDisputed = 0;
+    Index heaviest = -1;
+    for (Index const i : ids())
+    {
+        auto const wrong = (left.isLost[i] | (right.isLost[i] << 1)) & reach_[i];
+        if (wrong == 0)
+            continue;
+        cost += weight_[i];
+        if (wrong == 3 || reach_[i] != 3 || weight_[i] == 0 || mark_[i] != Mark::none)
+            continue;
+        ++nDisputed;
+        if (heaviest < 0 || weight_[i] > weight_[heaviest])
+            heaviest = i;
+    }
+    if (heaviest >= 0)
+        ascent.sample = heaviest;
+    if (cost >= cutoff + givenUp_)
+        return false;
+    if (range.isSingle())
+        found_ = Tree::join(range.feature, range.first, left.tree, right.tree);
+    ascent.verdict = Verdict::found;
+    ascent.left = cost;
+    return true;
+}
+
+void Deeper::moveWeight(Index feature, PooledTree const &left, PooledTree const &right, Weight step)
+{
+    auto const share = shares_.of(feature);
+    for (auto const i : ids())
+    {
+        auto const w = weight_[i];
+        if (reach_[i] != 3 || left.isLost[i] == right.isLost[i] || mark_[i] != Mark::none || w == 0)
+            continue;
+        auto const old = side_[0][i];
+        auto const now = left.isLost[i] != 0 ? std::min(w, old + step) : std::max<Weight>(0, old - step);
+        side_[0][i] = now;
+        side_[1][i] = w - now;
+        share[i] = static_cast<float>(static_cast<double>(now) / static_cast<double>(w));
+    }
+}
+
+// Move weight between the children until no pair of pooled trees is cheaper than the cutoff.
+Deeper::Ascent Deeper::ascend(Range const &range, Weight cutoff)
+{
+    Ascent ascent{Verdict::undecided, 0, 0, -1};
+    for (Index turn = 0; turn < work_.options.ascentSteps; ++turn)
+    {
+        auto const left = pools_[0].cheapest(problem_, side_[0].view());
+        auto const right = pools_[1].cheapest(problem_, side_[1].view());
+        auto const price = left.price + right.price;
+        ascent.left = left.price;
+        ascent.right = right.price;
+        if (left.tree == nullptr || right.tree == nullptr)
+        {
+            ascent.verdict = Verdict::pruned;
+            return ascent;
+        }
+        Index nDisputed = 0;
+        if (joinPooled(range, *left.tree, *right.tree, cutoff, ascent, nDisputed))
+            return ascent;
+        if (price >= cutoff)
+        {
+            ascent.verdict = Verdict::pruned;
+            return ascent;
+        }
+        if ((!work_.options.usePool && turn > 0) || nDisputed == 0)
+            break;
+        moveWeight(range.feature, *left.tree, *right.tree, std::max<Weight>(1, (cutoff - price) / nDisputed));
+    }
+    return ascent;
+}
+
+// Ask each child for a tree below its target; the first one that has any puts it into its pool. Whether one had.
+bool Deeper::askChildren(Weight leftTarget, Weight rightTarget)
+{
+    for (std::size_t side = 0; side < 2; ++side)
+    {
+        auto const target = side == 0 ? leftTarget : rightTarget;
+        weighChild(static_cast<Index>(side));
+        ++counters_.childSolves;
+        if (children_[side]->solve(target, work_.options.firstTree) < target)
+        {
+            pools_[side].add(problem_, children_[side]->best());
+            return true;
+        }
+    }
+    return false;
+}
+
+// Prove that no tree with a threshold of the range costs less than the cutoff, given the marks, or find one.
+Deeper::Outcome Deeper::settle(Range const &range, Weight cutoff)
+{
+    ++counters_.evaluations;
+    setSides(range);
+    if (problem_.minLeaf > 0)
+        for (auto &pool : pools_)
+            pool.clear();  // their trees may not be allowed here
+    Index sample = -1;
+    bool childrenAreOpen = false;
+    for (Index turn = 1; range.isSingle() || turn <= work_.options.deepRangeRounds; ++turn)
+    {
+        ++counters_.rounds;
+        auto const ascent = ascend(range, cutoff);
+        sample = ascent.sample >= 0 ? ascent.sample : sample;
+        if (ascent.verdict == Verdict::found)
+            return {Verdict::found, ascent.left, -1};
+        auto const hasAskedEnough = range.isSingle() && turn >= work_.options.deepRounds && sample >= 0;
+        if (ascent.verdict == Verdict::undecided || hasAskedEnough)
+            break;
+        if (!childrenAreOpen)
+            for (Index side = 0; side < 2; ++side)
+                openChild(side, range);
+        childrenAreOpen = true;
+        // What the pool's prices exceed the cutoff by is shared out in proportion to them.
+        auto const price = ascent.left + ascent.right;
+        auto const ratio = static_cast<double>(ascent.left) / static_cast<double>(std::max<Weight>(1, price));
+        auto const leftTarget = ascent.left - static_cast<Weight>(static_cast<double>(price - cutoff) * ratio);
+        auto const improved = askChildren(leftTarget, cutoff - leftTarget);
+        if (work_.shouldStop())
+            return {Verdict::stopped, 0, -1};
+        if (!improved)
+            return {Verdict::pruned, cutoff, -1};
+    }
+    return {Verdict::undecided, 0, sample};
+}
+
+// Go on to the next branch of the threshold; whether there is one.
+bool Deeper::branchOn(Outcome const &outcome)
+{
+    if (outcome.verdict == Verdict::undecided)
+    {
+        if (outcome.sample < 0)
+            throw std::logic_error("a gap remains, but the pooled trees agree on every sample");
+        branch_.push_back(outcome.sample);
+        mark_[outcome.sample] = Mark::mustBeCorrect;
+    }
+    else
+    {
+        while (!branch_.empty() && mark_[branch_.back()] == Mark::givenUp)
+        {
+            mark_[branch_.back()] = Mark::none;
+            givenUp_ -= weight_[branch_.back()];
+            branch_.pop_back();
+        }
+        if (branch_.empty())
+            return false;
+        mark_[branch_.back()] = Mark::givenUp;
+        givenUp_ += weight_[branch_.back()];
+    }
+    ++counters_.branches;
+    return true;
+}
+
+void Deeper::unmark()
+{
+    for (auto const i : branch_)
+        mark_[i] = Mark::none;
+    branch_.clear();
+    givenUp_ = 0;
+}
+
+SweepEnd Deeper::sweep(Index feature, Weight cutoff, Index start)
+{
+    if (start == 0)
+        listActive(feature, cutoff);
+    auto const &known = candidates(feature);
+    Index position = start;
+    while (position < nActive() && !work_.shouldStop())
+    {
+        if (branch_.empty())
+            cutoff = share(feature, position, cutoff);
+        auto const last = branch_.empty() ? std::min(position + width_, nActive()) - 1 : position;
+        Range const range{feature, active(position), active(last), known.at(active(position)), known.at(active(last))};
+        auto const outcome = settle(range, cutoff - givenUp_);
+        if (outcome.verdict == Verdict::stopped)
+            break;
+        if (range.isSingle())
+        {
+            if (outcome.verdict == Verdict::found)
+            {
+                unmark();
+                return {true, outcome.cost, position};
+            }
+            if (branchOn(outcome))
+                continue;
+        }
+        else if (outcome.verdict != Verdict::pruned)
+        {
+            width_ = std::max<Index>(1, (last - position + 1) / 2);
+            continue;
+        }
+        remember(feature, range.firstCandidate, range.lastCandidate, cutoff);
+        position = last + 1;
+        widen();
+    }
+    unmark();
+    return {false, cutoff, nActive()};
+}
+}  // namespace hardwood::search

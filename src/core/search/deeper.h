@@ -1,0 +1,71 @@
+// Depth 3 and more: the same decomposition as at depth 2, with children that are searched themselves.
+//
+// To settle a threshold (or a range) weights are sought under which the left child costs at least x and the right one at
+// least cutoff - x: two questions of the same kind, one level down. A child search costs milliseconds to minutes, so
+// weights are first moved until no pair of pooled trees (see Pool) is cheaper than the cutoff, which costs microseconds;
+// only then are the children searched, and either the bound is proven or the pool gains a tree. What remains of a gap is
+// closed by branching on samples: each must be correct, or is given up and paid for; both are the same problem again.
+#pragma once
+
+#include "search/node.h"
+#include "search/pool.h"
+
+namespace hardwood::search
+{
+class Deeper final : public Node
+{
+    // A threshold or a range of thresholds that is being settled.
+    struct Range
+    {
+        Index feature;
+        Index firstCandidate;
+        Index lastCandidate;
+        Rank first;
+        Rank last;
+        [[nodiscard]] bool isSingle() const { return firstCandidate == lastCandidate; }
+    };
+
+    // What moving weight between the pooled trees led to. Pruned holds for the pool only.
+    struct Ascent
+    {
+        Verdict verdict;
+        Weight left;      // the two prices; for a tree that was found its cost is in `left`
+        Weight right;
+        Index sample;  // the disputed sample of largest weight, -1: none
+    };
+
+    struct Outcome
+    {
+        Verdict verdict;
+        Weight cost;
+        Index sample;
+    };
+
+    std::array<Node *, 2> children_{};
+    std::array<Pool, 2> pools_;
+    Array<Event> events_;                // feature by feature, 2 size_ each
+    std::array<Array<Weight>, 2> side_;  // by sample: what each child charges; 0 outside the node
+    Array<Mark> mark_;                   // by sample
+    Array<std::uint8_t> reach_;          // by sample; 1: left, 2: right, 3: both
+    Array<Weight> handedDown_;           // scratch: the weights of a child's next question
+    std::vector<Index> branch_;
+    Weight givenUp_ = 0;
+
+    void fill(Span<Event const> source, Index sourceWidth) override;
+    void setSides(Range const &range);
+    void openChild(Index side, Range const &range);
+    void weighChild(Index side);
+    [[nodiscard]] bool joinPooled(Range const &range, PooledTree const &left, PooledTree const &right, Weight cutoff,
+                                  Ascent &ascent, Index &nDisputed);
+    void moveWeight(Index feature, PooledTree const &left, PooledTree const &right, Weight step);
+    [[nodiscard]] Ascent ascend(Range const &range, Weight cutoff);
+    [[nodiscard]] bool askChildren(Weight leftTarget, Weight rightTarget);
+    [[nodiscard]] Outcome settle(Range const &range, Weight cutoff);
+    [[nodiscard]] bool branchOn(Outcome const &outcome);
+    void unmark();
+
+public:
+    Deeper(Workspace &work, Index level, Index depth);
+    [[nodiscard]] SweepEnd sweep(Index feature, Weight cutoff, Index start) override;
+};
+}  // namespace hardwood::search

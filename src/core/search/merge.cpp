@@ -1,0 +1,69 @@
+#include "search/merge.h"
+
+#include <compare>
+#include <cstdint>
+#include <vector>
+
+namespace hardwood::search
+{
+namespace
+{
+// A row with its first ranks in one number: most comparisons are settled by that.
+struct Keyed
+{
+    std::uint64_t key;
+    Index row;
+};
+
+std::uint64_t firstRanks(Grid<Rank const> lower, Index row)
+{
+    // Adding 2^31 keeps the order and makes every rank positive.
+    auto const part = [&](Index column)
+    {
+        auto const rank = column < lower.columns() ? lower(row, column) : 0;
+        return static_cast<std::uint64_t>(std::int64_t{rank} + (std::int64_t{1} << 31));
+    };
+    return (part(0) << 32) | part(1);
+}
+
+std::strong_ordering compareRows(Span<Rank const> a, Span<Rank const> b)
+{
+    return std::lexicographical_compare_three_way(a.begin(), a.end(), b.begin(), b.end());
+}
+}  // namespace
+
+MergedRows mergeRows(Grid<Rank const> lower, Grid<Rank const> upper, Span<std::int64_t const> label)
+{
+    auto const n = lower.rows();
+    auto const compare = [&](Keyed const &a, Keyed const &b)
+    {
+        if (auto const order = a.key <=> b.key; order != 0)
+            return order;
+        if (auto const order = compareRows(lower.row(a.row), lower.row(b.row)); order != 0)
+            return order;
+        if (auto const order = compareRows(upper.row(a.row), upper.row(b.row)); order != 0)
+            return order;
+        return label[a.row] <=> label[b.row];
+    };
+    std::vector<Keyed> rows;
+    rows.reserve(static_cast<std::size_t>(n));
+    for (Index i = 0; i < n; ++i)
+        rows.push_back({firstRanks(lower, i), i});
+    std::sort(rows.begin(), rows.end(),
+              [&](Keyed const &a, Keyed const &b)
+              {
+                  auto const order = compare(a, b);
+                  return order != 0 ? order < 0 : a.row < b.row;
+              });
+    MergedRows merged{Array<std::int64_t>(n), {}};
+    std::vector<std::int64_t> first;
+    for (std::size_t k = 0; k < rows.size(); ++k)
+    {
+        if (k == 0 || compare(rows[k - 1], rows[k]) != 0)
+            first.push_back(rows[k].row);
+        merged.group[rows[k].row] = static_cast<std::int64_t>(first.size()) - 1;
+    }
+    merged.first = Array<std::int64_t>::copy(Span<std::int64_t const>(first));
+    return merged;
+}
+}  // namespace hardwood::search

@@ -1,0 +1,21 @@
+// Equal boxes: samples of one class whose boxes have the same ranks are one sample.
+//
+// No tree separates them, and they are lost together or not at all, so one sample with the summed weight stands for
+// them. Boxes of different classes are not merged, even if they are equal: a box that reaches leaves of both labels
+// loses both.
+#pragma once
+
+#include "control.h"
+#include "search/problem.h"
+
+namespace hardwood::search
+{
+struct MergedRows
+{
+    Array<std::int64_t> group;  // which merged sample each row belongs to
+    Array<std::int64_t> first;  // a row of each merged sample
+};
+
+// Rows are compared by lower ranks, then upper ranks, then class, and merged samples stand in that order.
+[[nodiscard]] MergedRows mergeRows(Grid<Rank const> lower, Grid<Rank const> upper, Span<std::int64_t const> label);
+}  // namespace hardwood::search

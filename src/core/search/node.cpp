@@ -1,0 +1,209 @@
+#include "search/node.h"
+
+#include "search/deeper.h"
+#include "search/depth_two.h"
+
+namespace hardwood::search
+{
+Workspace::Workspace(Problem const &problem, Options const &options, Control &control)
+    : control_(control),
+      problem(problem),
+      options(options),
+      place(problem.nSamples, -1),
+      kept(Array<Event>::unwritten(2 * problem.nSamples + 1)),
+      member(problem.nSamples),
+      classWeight(2 * problem.nClasses)
+{
+}
+
+Workspace::~Workspace() = default;
+
+Node &Workspace::create(Index level, Index depth)
+{
+    nodes_.push_back(depth == 2 ? makeDepthTwo(*this, level) : std::make_unique<Deeper>(*this, level, depth));
+    return *nodes_.back();
+}
+
+Node &Workspace::child(Index parentLevel, Index parentDepth, Index side)
+{
+    if (parentLevel < separateLevels)
+        return create(parentLevel + 1, parentDepth - 1);
+    auto &node = shared_[{parentDepth - 1, side}];
+    if (node == nullptr)
+        node = &create(parentLevel + 1, parentDepth - 1);
+    return *node;
+}
+
+Counters Workspace::countersOf(Index depth) const
+{
+    Counters sum;
+    for (auto const &node : nodes_)
+        if (node->depth() == depth)
+            sum += node->counters();
+    return sum;
+}
+
+Index Workspace::scans() const
+{
+    Index scans = 0;
+    for (auto const &node : nodes_)
+        scans += node->counters().scans;
+    return scans;
+}
+
+Node::Node(Workspace &work, Index level, Index depth)
+    : memory_(work.problem),
+      candidates_(static_cast<std::size_t>(work.problem.nFeatures)),
+      work_(work),
+      problem_(work.problem),
+      level_(level),
+      depth_(depth),
+      shares_(work.problem),
+      weight_(work.problem.nSamples),
+      isCertain_(work.problem.nSamples, 1),
+      end_(work.problem.nSamples)
+{
+    for (Index j = 0; j < problem_.nFeatures; ++j)
+        featureOrder_.push_back(j);
+}
+
+void Node::open(Span<Event const> source, Index sourceWidth)
+{
+    size_ = 0;
+    makeRoom(ids_, problem_.nSamples, problem_.nSamples);
+    for (Index i = 0; i < problem_.nSamples; ++i)
+    {
+        work_.place[i] = work_.member[i] != 0 ? static_cast<std::int32_t>(size_) : -1;
+        ids_[size_] = static_cast<Sample>(i);
+        size_ += work_.member[i] != 0 ? 1 : 0;
+        if (size_ == problem_.nSamples)
+            break;
+    }
+    fill(source, sourceWidth);
+}
+
+void Node::noteCandidates(Index feature, Span<Event const> events)
+{
+    auto const lower = problem_.lower(feature);
+    auto const upper = problem_.upper(feature);
+    auto &[threshold, cell] = candidates_[static_cast<std::size_t>(feature)];
+    threshold.clear();
+    cell.clear();
+    Rank lastLower = 0;
+    Rank cellStart = 0;
+    bool afterUpper = false;
+    for (Index k = 0; k < events.size(); ++k)
+    {
+        auto const isUpper = events[k].isUpper();
+        if (isUpper == afterUpper)
+            continue;
+        // The end before this one was the last of its run.
+        if (isUpper)
+        {
+            lastLower = k > 0 ? lower[events[k - 1].sample()] : 0;
+            cellStart = std::max(lastLower, 0);
+        }
+        else
+        {
+            threshold.push_back(upper[events[k - 1].sample()]);
+            cell.push_back(cellStart);
+        }
+        afterUpper = isUpper;
+    }
+}
+
+void Node::remember(Index feature, Index first, Index last, Weight bound)
+{
+    auto const &known = candidates(feature);
+    memory_.raise(problem_, feature, known.firstOfCell(first), known.endOfCell(last), bound);
+}
+
+void Node::listActive(Index feature, Weight cutoff)
+{
+    auto const &known = candidates(feature);
+    active_.clear();
+    for (Index k = first_; k < std::min(known.size(), end_); ++k)
+        if (memory_.leavesOpen(feature, known.at(k), cutoff))
+            active_.push_back(k);
+    counters_.skipped += known.size() - nActive();
+}
+
+Weight Node::share(Index feature, Index position, Weight cutoff)
+{
+    if (sharing_ == nullptr)
+        return cutoff;
+    auto const middle = position + (nActive() - position + 1) / 2;
+    if (middle > position && middle < nActive())
+    {
+        auto const firstGiven = active(middle);
+        if (sharing_->giveAway(feature, firstGiven, std::min(candidates(feature).size(), end_)))
+        {
+            active_.resize(static_cast<std::size_t>(middle));
+            end_ = firstGiven;
+        }
+    }
+    return std::min(cutoff, sharing_->cutoff());
+}
+
+void Node::weigh(Span<Weight const> weight)
+{
+    std::copy(weight.begin(), weight.end(), weight_.begin());
+    takeWeights();
+    // With a least size of leaves, which splits are allowed changes with the samples, not only with weights.
+    if (work_.options.useMemory && problem_.minLeaf == 0)
+        memory_.follow(weight);
+    else
+        memory_.forget();
+}
+
+Node::Leaf Node::bestLeaf() const
+{
+    auto const total = work_.classWeight.view().part(0, problem_.nClasses);
+    std::fill(total.begin(), total.end(), Weight{0});
+    Index certain = 0;
+    Weight everything = 0;
+    for (auto const i : ids())
+    {
+        total[problem_.label[i]] += weight_[i];
+        everything += weight_[i];
+        certain += isCertain_[i] != 0 ? problem_.count[i] : 0;
+    }
+    auto const heaviest = std::max_element(total.begin(), total.end());
+    auto const label = static_cast<Label>(heaviest - total.begin());
+    if (certain < problem_.minLeaf)
+        return {problem_.forbidden, label};
+    return {everything - *heaviest + problem_.penalty, label};
+}
+
+Weight Node::solve(Weight cutoff, bool firstTree)
+{
+    ++counters_.nodes;
+    auto best = cutoff;
+    if (auto const leaf = bestLeaf(); leaf.cost < best)
+    {
+        best = leaf.cost;
+        best_ = Tree::leaf(leaf.label);
+        if (firstTree)
+            return best;
+    }
+    for (Index turn = 0; turn < problem_.nFeatures; ++turn)
+    {
+        auto const feature = featureOrder_[static_cast<std::size_t>(turn)];
+        auto const place = featureOrder_.begin() + turn;
+        auto end = sweep(feature, best, 0);
+        if (end.found)
+            std::rotate(featureOrder_.begin(), place, place + 1);  // the first one to try next time
+        while (end.found)
+        {
+            best = end.cost;
+            best_ = found_;
+            if (firstTree)
+                return best;
+            end = sweep(feature, best, end.next);
+        }
+        if (work_.shouldStop())
+            break;
+    }
+    return best;
+}
+}  // namespace hardwood::search

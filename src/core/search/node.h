@@ -1,0 +1,257 @@
+// One node of the search: its samples, its thresholds, and what is remembered of them.
+//
+// A node is asked: is there a tree of at most `depth` splits on a path that costs less than a cutoff? It holds the
+// samples that reach it (for a range of thresholds above: at every one of them), tries a plain leaf, then sweeps over
+// the thresholds of one feature after the other. Nodes of depth 2 (`DepthTwo`) have stumps for children, deeper ones
+// (`Deeper`) have nodes.
+//
+// Thresholds that matter. As a threshold grows, the left child grows at lower ends and the right child shrinks at upper
+// ends. Both want to be small, so a threshold is needed only if the end before it is an upper and the next one a lower
+// end: any other one can be moved so that one child shrinks and the other stays. Each such candidate stands for a cell
+// of thresholds that it dominates, and what is proven for it holds for its cell.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <deque>
+#include <limits>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "control.h"
+#include "search/memory.h"
+#include "search/tree.h"
+
+namespace hardwood::search
+{
+// Marks on a sample while a gap is closed by branching.
+enum class Mark : std::uint8_t
+{
+    none,
+    mustBeCorrect,
+    givenUp
+};
+
+// What a sample charges to the left and the right child.
+struct Parts
+{
+    Weight left;
+    Weight right;
+};
+
+// Divide a sample's weight between the children that it reaches. One that must be correct charges more than any tree
+// costs to both; one that was given up has been paid for. Whatever the share, left + right = weight for the others, so
+// the two children's optima bound the cost of the split from below.
+inline Parts divide(Weight weight, Mark mark, bool toLeft, bool toRight, float share, Weight forbidden)
+{
+    if (mark == Mark::givenUp)
+        return {0, 0};
+    if (mark == Mark::mustBeCorrect)
+        return {toLeft ? forbidden : 0, toRight ? forbidden : 0};
+    if (toLeft && toRight)
+    {
+        auto const left = std::min(weight, static_cast<Weight>(double{share} * static_cast<double>(weight)));
+        return {left, weight - left};
+    }
+    return {toLeft ? weight : 0, toRight ? weight : 0};
+}
+
+// The share of its weight that the left child charges for a sample, by feature: where it ended at the last threshold is
+// the best first guess at the next one.
+class Shares
+{
+    std::vector<Array<float>> share_;
+    Index nSamples_;
+
+public:
+    explicit Shares(Problem const &problem)
+        : share_(static_cast<std::size_t>(problem.nFeatures)), nSamples_(problem.nSamples)
+    {
+    }
+    [[nodiscard]] Span<float> of(Index feature)
+    {
+        auto &share = share_[static_cast<std::size_t>(feature)];
+        if (share.empty())
+            share = Array<float>(nSamples_, 0.5F);
+        return share.view();
+    }
+    void forget(Index feature)
+    {
+        auto const share = of(feature);
+        std::fill(share.begin(), share.end(), 0.5F);
+    }
+};
+
+// The undominated thresholds of a feature and the first threshold of the cell of each.
+struct Candidates
+{
+    std::vector<Rank> threshold;
+    std::vector<Rank> cell;
+
+    [[nodiscard]] Index size() const { return static_cast<Index>(threshold.size()); }
+    [[nodiscard]] Rank at(Index k) const { return threshold[static_cast<std::size_t>(k)]; }
+    [[nodiscard]] Rank firstOfCell(Index k) const { return cell[static_cast<std::size_t>(k)]; }
+    [[nodiscard]] Rank endOfCell(Index k) const { return k + 1 < size() ? firstOfCell(k + 1) : at(k) + 1; }
+};
+
+// Where a sweep over the thresholds of a feature ended: with a tree below the cutoff (then it can go on from `next`), or
+// without one.
+struct SweepEnd
+{
+    bool found;
+    Weight cost;
+    Index next;
+};
+
+// What the thread that owns the root shares with the others; asked between two thresholds of the root.
+class Sharing
+{
+public:
+    virtual ~Sharing() = default;
+    [[nodiscard]] virtual Weight cutoff() = 0;
+    // Offer the candidates first..end-1 of a feature to a thread without work; whether one takes them.
+    [[nodiscard]] virtual bool giveAway(Index feature, Index first, Index end) = 0;
+};
+
+class Node;
+
+// What the nodes of one thread have in common, and the owner of all of them.
+class Workspace
+{
+    // Down to this level every node has children of its own. Below, the nodes of a level share two, left and right:
+    // only one path is ever looked at, and what is remembered holds for any samples and weights (see Memory).
+    static constexpr Index separateLevels = 9;
+
+    std::deque<std::unique_ptr<Node>> nodes_;
+    std::map<std::pair<Index, Index>, Node *> shared_;  // by (depth, side)
+    Control &control_;
+    std::atomic<bool> const *abandoned_ = nullptr;
+    Index effortLeft_ = std::numeric_limits<Index>::max();
+
+    Node &create(Index level, Index depth);
+
+public:
+    Problem const &problem;
+    Options const options;
+    Array<std::int32_t> place;  // scratch: where a sample stands in the node that is being filled, or -1
+    Array<Event> kept;          // scratch: the ends of one feature at that node
+    Array<std::uint8_t> member;
+    Array<Weight> classWeight;  // scratch of the scans: two rows
+
+    Workspace(Problem const &problem, Options const &options, Control &control);
+    ~Workspace();
+
+    [[nodiscard]] Node &root(Index depth) { return create(0, depth); }
+    [[nodiscard]] Node &child(Index parentLevel, Index parentDepth, Index side);
+
+    // End the search at its next look also when this flag is set.
+    void endWhen(std::atomic<bool> const &abandoned) { abandoned_ = &abandoned; }
+    // A budget: the search ends when so many samples have been scanned; a measure that no machine's speed changes.
+    void setEffort(Index effort) { effortLeft_ = effort; }
+    void spend(Index samples) { effortLeft_ -= samples; }
+    [[nodiscard]] bool shouldStop()
+    {
+        return effortLeft_ < 0 || control_.shouldStop() ||
+               (abandoned_ != nullptr && abandoned_->load(std::memory_order_relaxed));
+    }
+
+    [[nodiscard]] Counters countersOf(Index depth) const;
+    [[nodiscard]] Index scans() const;
+};
+
+class Node
+{
+    Memory memory_;
+    std::vector<Candidates> candidates_;
+    std::vector<Index> featureOrder_;  // the feature of the last answer first
+
+protected:
+    Workspace &work_;
+    Problem const &problem_;
+    Index const level_;  // 0: the root of the search
+    Index const depth_;
+    Shares shares_;
+    Index size_ = 0;
+    Array<Sample> ids_;              // the samples at the node, in order
+    Array<Weight> weight_;           // by sample; 0 outside the node
+    Array<std::uint8_t> isCertain_;  // by sample: reaches no other node of this level
+    std::vector<Index> active_;      // candidates of the swept feature that memory leaves open
+    Index width_ = 1;                // candidates that a range takes at first
+    Index first_ = 0;                // the part of a feature's candidates that is searched
+    Index end_;
+    Sharing *sharing_ = nullptr;
+    Tree found_;  // what the last sweep found
+    Tree best_;   // what the last question was answered with
+    Counters counters_;
+
+    // Note the candidates of a feature from its events at the node, given in order.
+    void noteCandidates(Index feature, Span<Event const> events);
+    [[nodiscard]] Candidates const &candidates(Index feature) const
+    {
+        return candidates_[static_cast<std::size_t>(feature)];
+    }
+    // Note that no tree with a threshold of the cells first..last of the feature costs less than the bound.
+    void remember(Index feature, Index first, Index last, Weight bound);
+    void listActive(Index feature, Weight cutoff);
+    [[nodiscard]] Index nActive() const { return static_cast<Index>(active_.size()); }
+    [[nodiscard]] Index active(Index k) const { return active_[static_cast<std::size_t>(k)]; }
+    // After a success: take twice as many candidates next time.
+    void widen()
+    {
+        if (work_.options.useRanges)
+            width_ = std::min(2 * width_, Index{1} << 20);
+    }
+    // Between two thresholds of the root: take over a better incumbent, give away work. Returns the cutoff to go on with.
+    [[nodiscard]] Weight share(Index feature, Index position, Weight cutoff);
+
+    // Keep the ends of the members that `work_.place` names, in order, from those of the node above (or of all samples).
+    virtual void fill(Span<Event const> source, Index sourceWidth) = 0;
+    // Called when the weights have changed.
+    virtual void takeWeights() {}
+
+public:
+    Node(Workspace &work, Index level, Index depth);
+    virtual ~Node() = default;
+    Node(Node const &) = delete;
+    Node &operator=(Node const &) = delete;
+
+    // Take the samples that `work_.member` marks, with their ends from the rows of `source`.
+    void open(Span<Event const> source, Index sourceWidth);
+    // Take the weights of the next question, by sample, 0 outside the node.
+    void weigh(Span<Weight const> weight);
+    void setCertain(Index sample, bool isCertain) { isCertain_[sample] = isCertain ? 1 : 0; }
+
+    struct Leaf
+    {
+        Weight cost;
+        Label label;
+    };
+    [[nodiscard]] Leaf bestLeaf() const;
+
+    // Look for a tree below the cutoff that splits the node on the feature, from active candidate `start` on.
+    [[nodiscard]] virtual SweepEnd sweep(Index feature, Weight cutoff, Index start) = 0;
+    // The cost of a tree below the cutoff, which is then in `best`, or the cutoff if there is none or the search was
+    // stopped.
+    [[nodiscard]] Weight solve(Weight cutoff, bool firstTree);
+
+    void search(Index first, Index end) { first_ = first, end_ = end; }
+    void shareWith(Sharing *sharing) { sharing_ = sharing; }
+    [[nodiscard]] Index nCandidates(Index feature) const { return candidates(feature).size(); }
+    [[nodiscard]] Tree const &found() const { return found_; }
+    [[nodiscard]] Tree const &best() const { return best_; }
+    [[nodiscard]] Index depth() const { return depth_; }
+    [[nodiscard]] Index size() const { return size_; }
+    [[nodiscard]] Span<Sample const> ids() const { return ids_.view().part(0, size_); }
+    [[nodiscard]] Counters const &counters() const { return counters_; }
+};
+
+// Make room for so many entries, with some to spare but never more than `most`; what was there is lost.
+template <class T>
+void makeRoom(Array<T> &array, Index needed, Index most)
+{
+    if (array.size() < needed)
+        array = Array<T>::unwritten(std::min(most, needed + needed / 2));
+}
+}  // namespace hardwood::search

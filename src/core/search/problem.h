@@ -1,0 +1,125 @@
+// What the exact search is about: merged boxes in ranks, classes, whole-number weights; and what it may be told.
+//
+// Ranks. The ends of all boxes on a feature are numbered in order; a split (feature, t) sends a box left iff
+// `lower <= t` and right iff `upper > t` (it can do both). No floating-point number is compared in the search.
+//
+// Weights. A unit of weight is divided into parts, and all costs are counted in parts, so that a sample's weight can be
+// shared between two children exactly. `forbidden` is one more than the cost of any tree; a sample that must not be lost
+// weighs that much. The largest sum anywhere is that of two children in which all n samples are marked so:
+//
+//     2 (n + 1) forbidden <= 2 (n + 1) (2^62 / (n + 2) + 1) < 2^63,
+//
+// which `Problem` demands, so no sum of the search overflows.
+#pragma once
+
+#include <cstdint>
+
+#include "span.h"
+
+namespace hardwood::search
+{
+using Weight = std::int64_t;  // weights and costs, in parts of a unit
+using Rank = std::int32_t;    // place of an end among the ends of its feature, or a threshold between ends
+using Label = std::int32_t;
+using Sample = std::uint32_t;  // number of a merged sample
+
+inline constexpr Weight everything = Weight{1} << 62;  // more than all weight there is
+
+// Nodes call their children, so the depth is bounded by the stack of a thread.
+inline constexpr Index deepest = 256;
+
+// One end of a box: which sample's, and whether the upper one. Ends are kept in the order of (rank, upper).
+class Event
+{
+    std::uint32_t code_ = 0;
+
+public:
+    Event() = default;
+    Event(Index sample, bool isUpper) : code_((static_cast<std::uint32_t>(sample) << 1) | (isUpper ? 1U : 0U)) {}
+    [[nodiscard]] Index sample() const { return code_ >> 1; }
+    [[nodiscard]] bool isUpper() const { return (code_ & 1U) != 0; }
+};
+
+struct Problem
+{
+    Index nSamples = 0;
+    Index nFeatures = 0;
+    Index nClasses = 0;
+    Array<Rank> lowerRank;  // feature by feature
+    Array<Rank> upperRank;
+    Array<Index> nRanks;   // number of ends per feature
+    Array<Label> label;    // class of each sample
+    Array<Index> count;    // samples of the data that were merged into it
+    Array<Weight> weight;  // their weight, in parts
+    Array<Event> events;   // ends in order, feature by feature
+    Weight penalty = 0;    // cost of a leaf
+    Weight forbidden = 0;  // more than any tree costs
+    Weight step = 1;       // costs of trees are multiples of this
+    Index minLeaf = 0;     // samples that must reach a leaf and no other
+
+    [[nodiscard]] Span<Rank const> lower(Index feature) const
+    {
+        return lowerRank.view().part(feature * nSamples, nSamples);
+    }
+    [[nodiscard]] Span<Rank const> upper(Index feature) const
+    {
+        return upperRank.view().part(feature * nSamples, nSamples);
+    }
+    [[nodiscard]] Span<Event const> eventsOf(Index feature) const
+    {
+        return events.view().part(feature * 2 * nSamples, 2 * nSamples);
+    }
+
+    // Sort the ends; the last thing to be done before a search.
+    void orderEvents();
+};
+
+// How hard each bound is tried, and which ideas are used at all (docs/search.md, "What makes it fast").
+struct Options
+{
+    Index rounds = 24;           // steps that move weight at one threshold, depth 2
+    Index rangeRounds = 4;       // the same for a range of thresholds
+    Index deepRounds = 60;       // questions to the children of one threshold before a sample is branched on
+    Index deepRangeRounds = 20;  // the same for a range
+    Index ascentSteps = 100;     // steps that move weight between pooled trees
+    bool firstTree = true;       // a child answers with the first tree below its target, not with the best one
+    bool useMemory = true;
+    bool useRanges = true;
+    bool usePool = true;
+    bool useLazyScan = true;
+    bool useCarry = true;
+};
+
+// How much was done at the nodes of one depth.
+struct Counters
+{
+    Index nodes = 0;        // questions that were asked
+    Index evaluations = 0;  // thresholds and ranges that were looked at
+    Index rounds = 0;
+    Index scans = 0;
+    Index childSolves = 0;
+    Index branches = 0;
+    Index skipped = 0;  // thresholds that memory had settled
+
+    Counters &operator+=(Counters const &other)
+    {
+        nodes += other.nodes;
+        evaluations += other.evaluations;
+        rounds += other.rounds;
+        scans += other.scans;
+        childSolves += other.childSolves;
+        branches += other.branches;
+        skipped += other.skipped;
+        return *this;
+    }
+};
+
+// What became of a threshold or a range of thresholds. A stopped search knows nothing.
+enum class Verdict
+{
+    pruned,
+    found,
+    undecided,
+    stopped
+};
+}  // namespace hardwood::search

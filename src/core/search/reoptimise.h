@@ -1,0 +1,48 @@
+// Good trees early: exact re-optimisation of subtrees.
+//
+// Fix a tree except for the subtree below one node. Samples that reach a wrong leaf elsewhere are lost whatever the
+// subtree does, so they have weight 0 in it; the best subtree of depth at most 2 for the others is found exactly, or as
+// far as a budget goes. Doing this for one node after the other never makes the tree worse; it is repeated until nothing
+// improves.
+#pragma once
+
+#include "search/node.h"
+
+namespace hardwood::search
+{
+class Reoptimiser
+{
+    // Who reaches a node, and whether it reaches no other one of its level.
+    struct Arrival
+    {
+        Sample sample;
+        bool isCertain;
+    };
+    using Arrivals = std::vector<Arrival>;
+
+    Problem const &problem_;
+    Workspace work_;
+    Node &node_;
+    Array<Weight> weight_;
+    Array<std::uint8_t> isLost_;
+
+    template <class Visit>
+    void walk(Tree const &tree, Visit visit) const;
+    [[nodiscard]] static std::vector<Index> nodesAt(Tree const &tree, Index level);
+    void openAt(Tree const &tree, Index node);
+    [[nodiscard]] bool replaceAt(Tree &tree, Index node, Weight &cost, Index effort);
+
+public:
+    Reoptimiser(Problem const &problem, Options const &options, Control &control);
+
+    // Cost of a tree; `forbidden` if a leaf is too small.
+    [[nodiscard]] Weight costOf(Tree const &tree);
+
+    // Improve the tree of at most `depth` splits on a path until nothing improves or the search must stop; each
+    // re-optimisation may scan so many samples. Returns the cost.
+    Weight descend(Tree &tree, Index depth, Index effort);
+
+    // Samples scanned so far: a clock that does not depend on the machine.
+    [[nodiscard]] Index effort() const { return work_.scans() * problem_.nSamples; }
+};
+}  // namespace hardwood::search

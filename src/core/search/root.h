@@ -1,0 +1,109 @@
+// The root of the search, shared out to threads.
+//
+// A stage asks for a tree that costs less than a target. Its work items are parts of the root: a feature and a range of
+// its candidates; threads take them from one queue, and a thread without work is given half of what another one still
+// has to do at the root. All share the incumbent: a better tree lowers everybody's cutoff at the next threshold. If all
+// items are settled, no tree costs less than the cutoff.
+//
+// Python starts a stage and then waits in short turns, so that it can answer to signals; it takes the trees, tells the
+// user, and stops the threads by the Control of the run or by `stop`.
+#pragma once
+
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "search/node.h"
+
+namespace hardwood::search
+{
+struct FoundTree
+{
+    Weight cost;
+    Tree tree;
+};
+
+struct StageReport
+{
+    std::vector<FoundTree> trees;  // since the last report, each better than the one before
+    Index nSettled;
+    Index nItems;
+    bool isRunning;
+};
+
+class RootSearch
+{
+    struct Item
+    {
+        Index feature;
+        Index first;
+        Index end;
+    };
+
+    class Worker final : public Sharing
+    {
+        RootSearch &root_;
+        Workspace work_;
+        Node &node_;
+        bool isOpen_ = false;
+
+        void settle(Item const &item);
+
+    public:
+        Worker(RootSearch &root, Index depth, Options const &options, Control &control);
+        void open();
+        void run();
+        [[nodiscard]] Weight cutoff() override { return root_.cutoff(); }
+        [[nodiscard]] bool giveAway(Index feature, Index first, Index end) override;
+        [[nodiscard]] Node const &node() const { return node_; }
+        [[nodiscard]] Workspace const &workspace() const { return work_; }
+        [[nodiscard]] bool shouldStop() { return work_.shouldStop(); }
+    };
+
+    Problem const &problem_;
+    std::vector<std::unique_ptr<Worker>> workers_;
+    std::atomic<bool> abandoned_{false};
+    std::atomic<Weight> best_{0};
+    std::atomic<Weight> target_{0};
+    std::atomic<Index> nIdle_{0};
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    // Guarded by the mutex:
+    std::deque<Item> items_;
+    std::vector<FoundTree> found_;
+    std::exception_ptr failure_;
+    Index nItems_ = 0;
+    Index nSettled_ = 0;
+    Index nBusy_ = 0;
+    Index nRunning_ = 0;
+
+    std::vector<std::jthread> threads_;  // the last member: they end before anything that they use
+
+    void makeItems();
+    [[nodiscard]] std::optional<Item> take(Worker &worker);
+    void finish(bool isSettled);
+    void report(Weight cost, Tree const &tree);
+    void runWorker(Worker &worker);
+
+public:
+    RootSearch(Problem const &problem, Options const &options, Index depth, Index nThreads, Control &control);
+    ~RootSearch() { stop(); }
+    RootSearch(RootSearch const &) = delete;
+    RootSearch &operator=(RootSearch const &) = delete;
+
+    // Look for trees that cost less than the target and less than `best` by a step; returns at once.
+    void start(Weight target, Weight best);
+    // What happened since the last report; waits up to so many seconds for something to happen.
+    [[nodiscard]] StageReport wait(double seconds);
+    // End all threads and wait for them.
+    void stop();
+
+    // A tree of interest costs less than this. After a stage in which all items were settled: no tree does.
+    [[nodiscard]] Weight cutoff() const { return std::min(target_.load(), best_.load() - problem_.step + 1); }
+    [[nodiscard]] Weight best() const { return best_; }
+    [[nodiscard]] Counters countersOf(Index depth) const;
+};
+}  // namespace hardwood::search

@@ -1,0 +1,59 @@
+// Trees of the search: nodes in preorder, as Python's IndexTree has them.
+#pragma once
+
+#include <array>
+#include <limits>
+#include <vector>
+
+#include "search/problem.h"
+
+namespace hardwood::search
+{
+// One split between two leaves, or a plain leaf (then every box "goes left").
+struct Stump
+{
+    Index feature = -1;
+    Rank threshold = std::numeric_limits<Rank>::max();
+    Label left = 0;
+    Label right = 0;
+
+    [[nodiscard]] bool isLeaf() const { return feature < 0; }
+    [[nodiscard]] Index nLeaves() const { return isLeaf() ? 1 : 2; }
+};
+
+struct TreeNode
+{
+    Index feature = -1;  // -1: a leaf
+    Rank threshold = -1;
+    Label label = -1;  // -1: a split
+    Index left = -1;
+    Index right = -1;
+
+    [[nodiscard]] bool isLeaf() const { return feature < 0; }
+};
+
+class Tree
+{
+    std::vector<TreeNode> nodes_;
+
+    void append(Tree const &other);
+
+public:
+    Tree() = default;
+    // The nodes must be a tree in which children stand behind their parent.
+    explicit Tree(std::vector<TreeNode> nodes) : nodes_(std::move(nodes)) {}
+    [[nodiscard]] static Tree leaf(Label label);
+    [[nodiscard]] static Tree of(Stump const &stump);
+    [[nodiscard]] static Tree join(Index feature, Rank threshold, Tree const &left, Tree const &right);
+
+    // The same tree with another one in the place of the node.
+    [[nodiscard]] Tree withSubtree(Index node, Tree const &subtree) const;
+
+    [[nodiscard]] Span<TreeNode const> nodes() const { return Span<TreeNode const>(nodes_); }
+    [[nodiscard]] Index size() const { return static_cast<Index>(nodes_.size()); }
+    [[nodiscard]] Index nLeaves() const { return (size() + 1) / 2; }
+};
+
+// Which samples of a problem a tree loses: those whose box reaches a leaf of another class. One byte per sample.
+void markLost(Problem const &problem, Tree const &tree, Span<std::uint8_t> lost);
+}  // namespace hardwood::search
