@@ -169,3 +169,80 @@ def try_labelings(
     control: Control | None = None,
 ) -> tuple[IntArray, bool]:
     """Search leaf labels that lose less than `most`; return the best known and whether the search came to its end."""
+# The exact search (docs/search.md). A tree is an array of five rows: feature, threshold index, left, right, label.
+
+class SearchProblem:
+    """Merged boxes in ranks, classes, whole-number weights; see `hardwood.solvers.search.model`."""
+
+    def __init__(
+        self,
+        rank: Int32Array,
+        n_ranks: IntArray,
+        label: IntArray,
+        count: IntArray,
+        weight: IntArray,
+        *,
+        n_classes: int,
+        penalty: int,
+        forbidden: int,
+        step: int,
+        min_leaf: int,
+    ) -> None: ...
+
+class SearchOptions:
+    """How hard each bound is tried, and which ideas are used at all."""
+
+    def __init__(
+        self,
+        *,
+        rounds: int = 24,
+        range_rounds: int = 4,
+        deep_rounds: int = 60,
+        deep_range_rounds: int = 20,
+        ascent_steps: int = 100,
+        first_tree: bool = True,
+        use_memory: bool = True,
+        use_ranges: bool = True,
+        use_pool: bool = True,
+        use_lazy_scan: bool = True,
+        use_carry: bool = True,
+    ) -> None: ...
+
+class RootSearch:
+    """The root of the search, shared out to threads."""
+
+    def __init__(
+        self, problem: SearchProblem, options: SearchOptions, depth: int, n_threads: int, control: Control
+    ) -> None: ...
+    def start(self, target: int, best: int) -> None:
+        """Look for trees that cost less than the target, and than `best` by a step; returns at once."""
+    def wait(self, seconds: float) -> tuple[list[tuple[int, IntArray]], int, int, bool]:
+        """Trees (cost, rows) found since the last call, items settled, items in all, whether threads still run."""
+    def stop(self) -> None:
+        """End all threads, wait for them."""
+    def counters(self, depth: int) -> dict[str, int]:
+        """Return what was done at nodes of this depth; only while no thread runs."""
+    @property
+    def cutoff(self) -> int:
+        """Where all items are settled: no tree costs less than this."""
+    @property
+    def best(self) -> int:
+        """Cost of the incumbent."""
+
+class Reoptimiser:
+    """Exact re-optimisation of the subtrees of a tree."""
+
+    def __init__(self, problem: SearchProblem, options: SearchOptions, control: Control) -> None: ...
+    def descend(self, problem: SearchProblem, rows: IntArray, depth: int, effort: int) -> tuple[int, IntArray]:
+        """Re-optimise subtrees until none improves; each may scan `effort` samples. Returns cost and tree."""
+    def cost_of(self, problem: SearchProblem, rows: IntArray) -> int:
+        """Cost of a tree; `forbidden` if a leaf is too small."""
+    @property
+    def effort(self) -> int:
+        """Samples scanned so far."""
+
+def best_stump(problem: SearchProblem) -> tuple[int, IntArray]:
+    """Best tree with at most one split: its cost and the tree."""
+
+def merge_rows(lower: Int32Array, upper: Int32Array, label: IntArray) -> tuple[IntArray, IntArray]:
+    """Group equal boxes of one class: the group of each row, and a row of each group, in lexicographic order."""

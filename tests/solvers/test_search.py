@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hardwood import Problem
+from hardwood import Problem, _core
 from hardwood.errors import InvalidInputError
 from hardwood.solvers import solve
 from hardwood.solvers.result import Result, Status
-from hardwood.solvers.search.model import SearchModel, best_stump
+from hardwood.solvers.search.model import SearchModel
 from oracle import TinyProblem, optimal_objective
 from strategies import problem_of
 
@@ -160,29 +160,13 @@ def test_no_sum_inside_the_kernels_can_overflow() -> None:
         assert model.weight.sum() < model.forbidden
 
 
-def test_remembered_bounds_survive_any_number_of_changes_of_weight() -> None:
-    from hardwood.kernels import search_node, search_state
-
-    rng = np.random.default_rng(0)
-    model = SearchModel.of(Problem.from_data(rng.random((20, 2)), np.arange(20) % 2, 0.05, 2))
-    data = model.data({"use_memory": True})
-    work = model.work(data, 2)
-    work.scalar[1, search_state.MEMORY_SHIFT] = search_state.LARGEST_SHIFT - 3
-    work.memory[1] = work.scalar[1, search_state.MEMORY_SHIFT] + np.arange(work.memory.shape[1])
-    work.vector[1, search_state.MEMORY_WEIGHT, 0] = 10
-    search_node.remember_weights(data, work, 1)
-    bounds = work.memory[1] - work.scalar[1, search_state.MEMORY_SHIFT]
-    assert work.scalar[1, search_state.MEMORY_SHIFT] == 0
-    assert np.array_equal(bounds, np.maximum(0, np.arange(len(bounds)) - 10))
-
-
 def test_best_stump_is_the_optimum_of_depth_one() -> None:
     for seed in range(200):
         rng = np.random.default_rng([seed, 3])
         tiny = random_tiny(rng, 10)
         penalty, least = int(rng.integers(2)), int(rng.integers(3))
         model = SearchModel.of(problem_of(tiny, 1, leaf_penalty=penalty, min_samples_leaf=least))
-        cost, _ = best_stump(model)
+        cost, _ = _core.best_stump(model.core)
         assert cost / model.scale == optimal_objective(tiny, 1, leaf_penalty=penalty, min_samples_leaf=least)
 
 

@@ -14,6 +14,7 @@ void bindFlow(nb::module_ &m);
 void bindConflicts(nb::module_ &m);
 void bindRelabel(nb::module_ &m);
 void bindEnsemble(nb::module_ &m);
+void bindSearch(nb::module_ &m);
 
 // Whether Python has a signal to handle; the exception that its handler raised stays set until the call returns.
 bool signalRaised();
@@ -24,7 +25,6 @@ class Interruptible : public Control
 public:
     Interruptible() { setPoll(signalRaised); }
 };
-void bindSearch(nb::module_ &m);
 
 // Raise the exception that a signal handler left behind while the core ran without the interpreter's lock.
 inline void raisePending()

@@ -113,37 +113,36 @@ Array<T> copied(In<std::int64_t, 1> const &array, Index size, std::string const 
     return copy;
 }
 
-std::unique_ptr<Problem> makeProblem(In<Rank, 3> const &rank, In<std::int64_t, 1> const &nRanks,
-                                     In<std::int64_t, 1> const &label, In<std::int64_t, 1> const &count,
-                                     In<std::int64_t, 1> const &weight, Index nClasses, Weight penalty,
-                                     Weight forbidden, Weight step, Index minLeaf)
+Problem makeProblem(In<Rank, 3> const &rank, In<std::int64_t, 1> const &nRanks, In<std::int64_t, 1> const &label,
+                    In<std::int64_t, 1> const &count, In<std::int64_t, 1> const &weight, Index nClasses, Weight penalty,
+                    Weight forbidden, Weight step, Index minLeaf)
 {
-    auto problem = std::make_unique<Problem>();
+    Problem problem;
     require(rank.shape(0) == 2 && rank.shape(1) > 0 && rank.shape(2) > 0,
             "rank must have the shape (2, features, samples), none of them empty");
-    problem->nFeatures = static_cast<Index>(rank.shape(1));
-    problem->nSamples = static_cast<Index>(rank.shape(2));
-    require(problem->nSamples < (Index{1} << 31), "there are more samples than an event can name");
-    problem->nClasses = nClasses;
+    problem.nFeatures = static_cast<Index>(rank.shape(1));
+    problem.nSamples = static_cast<Index>(rank.shape(2));
+    require(problem.nSamples < (Index{1} << 31), "there are more samples than an event can name");
+    problem.nClasses = nClasses;
     require(nClasses >= 2 && nClasses < (Index{1} << 31), "there must be at least two classes");
-    auto const n = problem->nSamples;
-    auto const half = problem->nFeatures * n;
+    auto const n = problem.nSamples;
+    auto const half = problem.nFeatures * n;
     requireRange(spanOf(label), 0, nClasses - 1, "label");
     requireRange(spanOf(nRanks), 0, (Index{1} << 31) - 2, "n_ranks");
-    problem->lowerRank = Array<Rank>::copy(Span<Rank const>(rank.data(), half));
-    problem->upperRank = Array<Rank>::copy(Span<Rank const>(rank.data() + half, half));
-    problem->nRanks = copied<Index>(nRanks, problem->nFeatures, "n_ranks");
-    problem->label = copied<Label>(label, n, "label");
-    problem->count = copied<Index>(count, n, "count");
-    problem->weight = copied<Weight>(weight, n, "weight");
-    problem->penalty = penalty;
-    problem->forbidden = forbidden;
-    problem->step = step;
-    problem->minLeaf = minLeaf;
+    problem.lowerRank = Array<Rank>::copy(Span<Rank const>(rank.data(), half));
+    problem.upperRank = Array<Rank>::copy(Span<Rank const>(rank.data() + half, half));
+    problem.nRanks = copied<Index>(nRanks, problem.nFeatures, "n_ranks");
+    problem.label = copied<Label>(label, n, "label");
+    problem.count = copied<Index>(count, n, "count");
+    problem.weight = copied<Weight>(weight, n, "weight");
+    problem.penalty = penalty;
+    problem.forbidden = forbidden;
+    problem.step = step;
+    problem.minLeaf = minLeaf;
     nb::gil_scoped_release release;
-    checkRanks(*problem);
-    checkWeights(*problem);
-    problem->orderEvents();
+    checkRanks(problem);
+    checkWeights(problem);
+    problem.orderEvents();
     return problem;
 }
 
@@ -177,11 +176,29 @@ nb::dict dictOf(Counters const &counters)
 void bindProblem(nb::module_ &m)
 {
     nb::class_<Problem>(m, "SearchProblem", "Merged boxes in ranks, classes, whole-number weights.")
-        .def(nb::new_(&makeProblem), nb::arg("rank").noconvert(), nb::arg("n_ranks").noconvert(),
+        .def(
+            "__init__",
+            [](Problem *self, In<Rank, 3> const &rank, In<std::int64_t, 1> const &nRanks,
+               In<std::int64_t, 1> const &label, In<std::int64_t, 1> const &count, In<std::int64_t, 1> const &weight,
+               Index nClasses, Weight penalty, Weight forbidden, Weight step, Index minLeaf)
+            {
+                new (self) Problem(
+                    makeProblem(rank, nRanks, label, count, weight, nClasses, penalty, forbidden, step, minLeaf));
+            },
+            nb::arg("rank").noconvert(), nb::arg("n_ranks").noconvert(),
              nb::arg("label").noconvert(), nb::arg("count").noconvert(), nb::arg("weight").noconvert(), nb::kw_only(),
              nb::arg("n_classes"), nb::arg("penalty"), nb::arg("forbidden"), nb::arg("step"), nb::arg("min_leaf"));
     nb::class_<Options>(m, "SearchOptions", "How hard each bound is tried, and which ideas are used at all.")
-        .def(nb::new_(&makeOptions), nb::kw_only(), nb::arg("rounds") = 24, nb::arg("range_rounds") = 4,
+        .def(
+            "__init__",
+            [](Options *self, Index rounds, Index rangeRounds, Index deepRounds, Index deepRangeRounds,
+               Index ascentSteps, bool firstTree, bool useMemory, bool useRanges, bool usePool, bool useLazyScan,
+               bool useCarry)
+            {
+                new (self) Options(makeOptions(rounds, rangeRounds, deepRounds, deepRangeRounds, ascentSteps, firstTree,
+                                               useMemory, useRanges, usePool, useLazyScan, useCarry));
+            },
+            nb::kw_only(), nb::arg("rounds") = 24, nb::arg("range_rounds") = 4,
              nb::arg("deep_rounds") = 60, nb::arg("deep_range_rounds") = 20, nb::arg("ascent_steps") = 100,
              nb::arg("first_tree") = true, nb::arg("use_memory") = true, nb::arg("use_ranges") = true,
              nb::arg("use_pool") = true, nb::arg("use_lazy_scan") = true, nb::arg("use_carry") = true);

@@ -1,0 +1,75 @@
+"""The root of the search: stages that raise the bound, watched while the core's threads work."""
+
+from __future__ import annotations
+
+from hardwood import _core
+from hardwood.solvers.run import Run
+from hardwood.solvers.search.model import SearchModel, tree_of
+
+POLL = 0.05
+"""Seconds between two looks at the clock while the threads run."""
+
+MANY_STEPS = 2000
+"""From so many errors on, the last per cent of the bound are proven in stages of their own."""
+
+
+class RootSearch:
+    """Improve the incumbent and raise the bound until they meet.
+
+    A stage asks for a tree that costs less than a target below the incumbent. If there is none, the target is a
+    lower bound, and the next stage asks for more; the last stage asks for anything better than the incumbent.
+    """
+
+    def __init__(self, model: SearchModel, options: _core.SearchOptions, run: Run) -> None:
+        self.model = model
+        self.run = run
+        self.core = _core.RootSearch(model.core, options, model.depth, run.n_jobs, run.control)
+        self.best = model.in_parts(run.best_objective)
+
+    def prove(self) -> None:
+        """Work through the stages until bound and incumbent meet or the run must stop."""
+        for share in (*self._stages(), 1.0):
+            goal = self.best - self.model.step + 1
+            target = goal if share == 1 else int(share * goal)
+            if target <= self.run.bound * self.model.scale and share < 1:
+                continue
+            if not self._stage(target):
+                break
+            self._report_bound()
+            if self.run.should_stop():
+                break
+        for depth in range(self.model.depth, 1, -1):
+            self.run.stats[f"depth {depth}"] = self.core.counters(depth)
+
+    def _report_bound(self) -> None:
+        """Report what a finished stage has proven: every tree costs at least the cutoff, which it ended with."""
+        if self.model.depth < self.model.most_splits:
+            return  # deeper trees exist
+        # Where costs are multiples of a step, the next multiple.
+        proven = -(-self.core.cutoff // self.model.step) * self.model.step
+        self.run.report(bound=min(proven, self.best) / self.model.scale)
+
+    def _stages(self) -> tuple[float, ...]:
+        """Return the shares of the incumbent to prove first; the last per cent only where they take long."""
+        stages: tuple[float, ...] | None = self.run.options["stages"]
+        if stages is not None:
+            return stages
+        return (0.5, 0.85, 0.96, 0.99) if self.best >= MANY_STEPS * self.model.step else (0.5, 0.85)
+
+    def _stage(self, target: int) -> bool:
+        """Search everything below the target; whether it was finished."""
+        try:
+            self.core.start(target, self.best)
+            is_running = True
+            while is_running:
+                trees, settled, items, is_running = self.core.wait(POLL)
+                for cost, rows in trees:
+                    self.best = cost
+                    # Weights that are not whole were rounded down: the cost in parts is less than the true one.
+                    claim = cost / self.model.scale if self.model.step > 1 else None
+                    self.run.report(tree_of(rows), claim=claim)
+                self.run.progress(settled=settled / max(1, items))
+                self.run.should_stop()  # asks the threads to stop if so
+        finally:
+            self.core.stop()
+        return settled == items
