@@ -169,6 +169,7 @@ def try_labelings(
     control: Control | None = None,
 ) -> tuple[IntArray, bool]:
     """Search leaf labels that lose less than `most`; return the best known and whether the search came to its end."""
+
 # The exact search (docs/search.md). A tree is an array of five rows: feature, threshold index, left, right, label.
 
 class SearchProblem:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from hardwood import _core
+import hardwood._core as _core
 from hardwood.arrays import IntArray
 from hardwood.solvers.relabel import relabel
 from hardwood.solvers.run import Run

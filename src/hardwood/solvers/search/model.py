@@ -7,7 +7,7 @@ from math import floor, gcd, log2
 
 import numpy as np
 
-from hardwood import _core
+import hardwood._core as _core
 from hardwood.arrays import IntArray, RankArray
 from hardwood.errors import InvalidInputError
 from hardwood.problem.problem import Problem

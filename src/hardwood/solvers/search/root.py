@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hardwood import _core
+import hardwood._core as _core
 from hardwood.solvers.run import Run
 from hardwood.solvers.search.model import SearchModel, tree_of
 

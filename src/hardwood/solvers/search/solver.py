@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hardwood import _core
+import hardwood._core as _core
 from hardwood.problem.problem import Problem
 from hardwood.solvers.greedy import GreedyLearner
 from hardwood.solvers.options import AnyOf, Flag, Nothing, Option, RisingShares, Whole
