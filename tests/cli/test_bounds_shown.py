@@ -8,14 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from hardwood import HardwoodError, MissingEngineError, adversarial_accuracy_bound, epsilon_curve
-from hardwood.cli import bound_commands
-from hardwood.cli.app import app
+from cli_runner import run
+from hardwood import MissingEngineError, adversarial_accuracy_bound, epsilon_curve
 from hardwood.plotting import plot_epsilon_curve
-
-assert bound_commands
 
 
 @pytest.fixture
@@ -25,16 +21,6 @@ def data(tmp_path: Path) -> Path:
     rows = [f"{rng.integers(0, 20)},{rng.integers(0, 9)},{1 + i % 2},{'spam' if i % 3 else 'ham'}" for i in range(40)]
     path.write_text("\n".join(["links,length,times,label", *rows]) + "\n")
     return path
-
-
-def run(*arguments: object, code: int = 0) -> str:
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    if isinstance(result.exception, HardwoodError):
-        # main() turns these into exit code 1 and a message.
-        assert code == 1, result.exception
-        return str(result.exception)
-    assert result.exit_code == code, (result.output, result.exception)
-    return result.output
 
 
 def columns(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # type: ignore[type-arg]

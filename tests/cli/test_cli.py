@@ -8,12 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from hardwood import HardwoodError, load_model
-from hardwood.cli.app import app, register_commands
-
-register_commands()
+from cli_runner import run
+from hardwood import load_model
 
 
 @pytest.fixture
@@ -30,16 +27,6 @@ def data(tmp_path: Path) -> Path:
                              "spam" if spam else "ham"])  # fmt: skip
         stream.write("\n")
     return path
-
-
-def run(*arguments: object, code: int = 0) -> str:
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    if isinstance(result.exception, HardwoodError):
-        # main() turns these into exit code 1 and a message.
-        assert code == 1, result.exception
-        return str(result.exception)
-    assert result.exit_code == code, (result.output, result.exception)
-    return result.output
 
 
 def fit(data: Path, *options: object, code: int = 0) -> str:

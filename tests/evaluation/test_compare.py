@@ -7,17 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from hardwood import HardwoodError, InvalidInputError, adversarial_accuracy
-from hardwood.cli import compare_command
-from hardwood.cli.app import app
+from cli_runner import run
+from hardwood import InvalidInputError, adversarial_accuracy
 from hardwood.data import datasets
-from hardwood.evaluation.comparison import DEFAULT_LEARNERS, Comparison, Row, Score, compare, known_learners
+from hardwood.evaluation.comparison import DEFAULT_METHODS, Comparison, Row, Score, compare
+from hardwood.evaluation.methods import find_method, known_methods
 from hardwood.solvers import registered_solvers
 
-assert compare_command
-QUICK = ["cart", "relabel", "chen", "chen-ig", "groot", "fprdt", "treant", "forest"]
+QUICK = ["CART", "relabel", "Chen", "Chen-IG", "GROOT", "FPRDT", "TREANT", "forest"]
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +51,7 @@ def test_every_learner_is_scored_on_both_parts(comparison: Comparison, blobs: tu
 
 def test_relabelled_cart_loses_no_more_than_cart(comparison: Comparison) -> None:
     errors = {row.name: row.errors for row in comparison.rows}
-    assert errors["relabel"] <= errors["cart"]
+    assert errors["relabel"] <= errors["CART"]
 
 
 def test_the_gap_is_what_is_not_proven_to_be_unavoidable() -> None:
@@ -72,15 +70,28 @@ def test_all_learners_that_can_be_used_are_used_by_default(blobs: tuple[np.ndarr
     told: list[str] = []
     three = np.where(X[:, 0] > 2, 2, y)
     table = compare(X, three, 0.2, 1, time_limit=20, on_start=told.append)
-    assert {row.name for row in table.rows} | set(table.left_out) == set(DEFAULT_LEARNERS)
-    assert "two classes" in table.left_out["treant"]
+    assert {row.name for row in table.rows} | set(table.left_out) == set(DEFAULT_METHODS)
+    assert "two classes" in table.left_out["TREANT"]
     assert ("search" in table.left_out) == ("search" not in registered_solvers())
     assert told == [row.title for row in table.rows]
 
 
-def test_every_solver_that_proves_is_a_learner() -> None:
-    proving = {name for name, solver in registered_solvers().items() if solver.proves}
-    assert proving | set(DEFAULT_LEARNERS) == set(known_learners())
+def test_every_solver_is_a_method_under_its_own_name() -> None:
+    for name, solver in registered_solvers().items():
+        method = find_method(name)
+        assert method.recipe is not None
+        assert method.recipe.solver == name
+        assert method.proves == solver.proves
+
+
+def test_names_of_methods_are_found_in_any_case_and_mean_one_thing_each() -> None:
+    known = known_methods()
+    spellings = [name.lower() for method in known.values() for name in (method.name, *method.aliases)]
+    assert len(set(spellings)) == len(spellings)
+    for name, method in known.items():
+        assert find_method(name.upper()) is find_method(name.lower())
+        assert method.name == name
+        assert method.summary
 
 
 @pytest.mark.skipif("search" not in registered_solvers(), reason="the exact search is not there")
@@ -91,7 +102,7 @@ def test_only_the_exact_search_gets_xor_right() -> None:
     table = compare(X, y, 0.1, 2, test_size=0, time_limit=500, learners=learners)
     errors = {row.name: row.errors for row in table.rows}
     assert errors["search"] == table.bound == 0
-    assert all(errors[name] >= 25 for name in ("groot", "chen", "fprdt", "treant"))
+    assert all(errors[name] >= 25 for name in ("GROOT", "Chen", "FPRDT", "TREANT"))
 
 
 def test_nothing_need_be_held_out(blobs: tuple[np.ndarray, np.ndarray]) -> None:
@@ -101,9 +112,9 @@ def test_nothing_need_be_held_out(blobs: tuple[np.ndarray, np.ndarray]) -> None:
 
 def test_what_cannot_be_compared_is_refused(blobs: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = blobs
-    with pytest.raises(InvalidInputError, match="'magic' is not known; the learners are cart"):
+    with pytest.raises(InvalidInputError, match="'magic' is not known; the methods are: CART"):
         compare(X, y, 0.1, learners=["magic"])
-    with pytest.raises(InvalidInputError, match="'treant' cannot be used"):
+    with pytest.raises(InvalidInputError, match="'TREANT' cannot be used"):
         compare(X, np.where(X[:, 0] > 2, 2, y), 0.1, learners=["treant"])
     with pytest.raises(InvalidInputError, match="test_size=1"):
         compare(X, y, 0.1, test_size=1)
@@ -138,35 +149,27 @@ def table_file(tmp_path: Path, blobs: tuple[np.ndarray, np.ndarray]) -> Path:
     return path
 
 
-def run(*arguments: object, code: int = 0) -> str:
-    result = CliRunner().invoke(app, ["compare", *(str(argument) for argument in arguments)])
-    if isinstance(result.exception, HardwoodError):
-        # main() turns these into exit code 1 and a message.
-        assert code == 1, result.exception
-        return str(result.exception)
-    assert result.exit_code == code, (result.output, result.exception)
-    return result.stdout
-
-
 def test_the_command_prints_a_table_and_writes_a_figure(table_file: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     figure = tmp_path / "figure.png"
-    shown = run(table_file, "--target", "class", "--attack", "10%", "--depth", 2, "--learners", "cart, treant",
-                "--plot", figure)  # fmt: skip
+    options = ("--attack", "10%", "--depth", 2, "--learners", "cart, treant", "--plot", figure)
+    shown = run("compare", table_file, "--target", "class", *options)
     assert "96 samples to learn from, 24 held out; attack: every feature ±10% of range" in shown
-    assert "treant" in shown
+    assert "TREANT" in shown
     assert figure.read_bytes().startswith(b"\x89PNG")
 
 
 def test_the_command_prints_json(table_file: Path) -> None:
-    report = json.loads(run(table_file, "-t", "class", "-a", "first=0.5", "--learners", "groot,forest", "--json"))
+    report = json.loads(
+        run("compare", table_file, "-t", "class", "-a", "first=0.5", "--learners", "groot,forest", "--json")
+    )
     assert (report["n_train"], report["max_depth"]) == (96, 3)
-    assert [row["learner"] for row in report["learners"]] == ["groot", "forest"]
+    assert [row["learner"] for row in report["learners"]] == ["GROOT", "forest"]
     assert report["learners"][0]["train"]["accuracy"] >= report["learners"][0]["train"]["attacked"]
 
 
 def test_the_command_refuses_what_it_cannot_do(table_file: Path, tmp_path: Path) -> None:
-    assert ".png, .svg or .pdf" in run(table_file, "-t", "class", "--plot", tmp_path / "x.txt", code=1)
-    assert "no folder" in run(table_file, "-t", "class", "--plot", tmp_path / "no" / "x.png", code=1)
-    assert "'magic' is not known" in run(table_file, "-t", "class", "--learners", "magic", code=1)
-    assert "at least 1" in run(table_file, "-t", "class", "--jobs", 0, code=1)
+    assert ".png, .svg or .pdf" in run("compare", table_file, "-t", "class", "--plot", tmp_path / "x.txt", code=1)
+    assert "no folder" in run("compare", table_file, "-t", "class", "--plot", tmp_path / "no" / "x.png", code=1)
+    assert "'magic' is not known" in run("compare", table_file, "-t", "class", "--learners", "magic", code=1)
+    assert "at least 1" in run("compare", table_file, "-t", "class", "--jobs", 0, code=1)

@@ -5,21 +5,22 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hardwood.experiments.cells import load_set
+from hardwood.evaluation.methods import find_method
+from hardwood.experiments.cells import BoundCell, FitCell, key_of, load_set
 from hardwood.experiments.document import document_of
 from hardwood.experiments.grid import Grid
 from hardwood.experiments.log import Log, open_log
-from hardwood.experiments.methods import METHODS
 from hardwood.experiments.outputs import write_report
 from hardwood.experiments.runner import lost_record, run_cell, run_grid
 from hardwood.report.page import render
 
-METHODS_RUN = (METHODS["GROOT"], METHODS["TREANT"])
+METHODS_RUN = (find_method("GROOT"), find_method("TREANT"))
 
 
 @pytest.fixture(scope="module")
@@ -35,9 +36,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> tuple[Log, Path]:
     with open_log(folder / "results.jsonl") as writer:
         for grid in grids:
             run_grid(grid, writer, load_set, lambda tasks: (run_cell(*task) for task in tasks))
-        some_cell = next(iter(grids[2].cells(writer.log)))
-        failed = lost_record(some_cell, RuntimeError("<b>no</b> memory"))
-        writer.append(failed | {"key": "failed"})
+        failed = lost_record(BoundCell("moons", 0.03), RuntimeError("<b>no</b> memory"))
+        writer.append(failed)
         log = writer.log
     write_report([log], folder / "report.html")
     return log, folder / "report.html"
@@ -58,6 +58,10 @@ def browser() -> Iterator[Any]:
     started = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
     yield started
     started.quit()
+
+
+def fit_cells(log: Log) -> list[FitCell]:
+    return [record.cell for record in log.cells.values() if isinstance(record.cell, FitCell)]
 
 
 def set_width(browser: Any, width: int) -> None:
@@ -133,8 +137,8 @@ def test_columns_sort_both_ways(page: Any) -> None:
 
 
 def test_filters_leave_what_was_asked_for(page: Any, results: tuple[Log, Path]) -> None:
-    fits = [r for r in results[0].cells.values() if r["ok"] and r["cell"]["kind"] == "fit"]
-    whole = [record for record in fits if record["cell"]["fold"] is None]
+    fits = fit_cells(results[0])
+    whole = [cell for cell in fits if cell.fold is None]
     assert find(page, "#count")[0].text == f"{len(whole)} fits"
     press(page, "#folds")
     assert find(page, "#count")[0].text == f"{len(fits)} fits"
@@ -144,12 +148,7 @@ def test_filters_leave_what_was_asked_for(page: Any, results: tuple[Log, Path]) 
     assert set(column(page, 4)) == {"2"}
     find(page, "#search")[0].send_keys("BLOB")
     assert {cell.partition(",")[0] for cell in column(page, 1)} == {"blobs"}
-    expected = [
-        record
-        for record in fits
-        if record["cell"]["learner"]["solver"] == "treant"
-        and (record["cell"]["depth"], record["cell"]["dataset"]) == (2, "blobs")
-    ]
+    expected = [c for c in fits if (c.recipe.solver, c.depth, c.dataset) == ("treant", 2, "blobs")]
     assert find(page, "#count")[0].text == f"{len(expected)} fits"
 
 
@@ -158,15 +157,11 @@ def test_a_row_opens_its_tree_and_its_nodes_tell_what_an_attacker_can_do(page: A
     choose(page, "#filter-dataset", "moons")
     choose(page, "#filter-depth", "3")
     press(page, "#rows tbody tr[tabindex]")
-    [record] = [
-        record
-        for record in results[0].cells.values()
-        if record["ok"]
-        and record["cell"]["kind"] == "fit"
-        and record["cell"]["learner"]["options"] == {"criterion": "groot"}
-        and (record["cell"]["dataset"], record["cell"]["depth"]) == ("moons", 3)
-    ]
-    tree, nodes = record["result"]["tree"], record["result"]["nodes"]
+    [cell] = [c for c in fit_cells(results[0]) if (c.recipe, c.depth, c.dataset) == (METHODS_RUN[0].recipe, 3, "moons")]
+    outcome = results[0].fit(key_of(cell))
+    assert outcome is not None
+    assert outcome.nodes is not None
+    tree, nodes = outcome.tree.to_dict(), [node.to_dict() for node in outcome.nodes]
     assert find(page, "#detail[open]")
     assert len(find(page, "#tree .tree-node")) == len(tree["feature"])
     assert len(find(page, "#tree .tree-edge")) == len(tree["feature"]) - 1
@@ -212,7 +207,7 @@ def test_nothing_sticks_out_on_a_small_screen(page: Any, width: int) -> None:
 
 def test_an_experiment_run_again_with_other_settings_is_shown_once(results: tuple[Log, Path]) -> None:
     log = results[0]
-    changed = {**log.grids[0], "depths": [0, 1]}
+    changed = replace(log.grids[0], depths=(0, 1))
     document = document_of([Log([*log.grids, changed], log.cells)])
     [aggregate] = [table for table in document["tables"] if table["name"] == "table-aggregate"]
     assert "depth 0 to 1" in aggregate["notes"][0]

@@ -23,7 +23,7 @@ from hardwood.cli.inputs import (
 )
 from hardwood.cli.output import percent, print_json, print_table
 from hardwood.errors import InvalidInputError
-from hardwood.evaluation.comparison import DEFAULT_LEARNERS, Comparison, Row, Score, compare
+from hardwood.evaluation.comparison import DEFAULT_METHODS, Comparison, Row, Score, compare
 from hardwood.files import write_whole
 
 
@@ -35,8 +35,8 @@ def compare_command(
     depth: Annotated[int, typer.Option("--depth", "-d", help="Largest number of splits on a path.")] = 3,
     learners: Annotated[
         str | None,
-        typer.Option(help=f"Which learners, separated by commas; by default {', '.join(DEFAULT_LEARNERS)}. "
-                     "Any solver that 'hardwood solvers' lists as proving is a learner too."),
+        typer.Option(help=f"Which learners, separated by commas; by default {', '.join(DEFAULT_METHODS)}. "
+                     "Any solver that 'hardwood solvers' lists is a learner too."),
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Write a figure to this file (.png, .svg or .pdf).")] = None,
     held_out: Annotated[float, typer.Option(help="Share of the data to test on; 0 for none.")] = 0.2,

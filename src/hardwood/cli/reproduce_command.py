@@ -46,7 +46,7 @@ def reproduce(
     from joblib import cpu_count
 
     from hardwood.experiments.cells import load_set
-    from hardwood.experiments.grid import load_grid
+    from hardwood.experiments.grid_file import load_grid
     from hardwood.experiments.log import open_log
     from hardwood.experiments.outputs import write_figures, write_report, write_tables
     from hardwood.experiments.progress import watch
@@ -98,7 +98,7 @@ def reproduce(
         figures = []
     page = output / f"{grid.name}.html"
     write_report([log], page)
-    failed = sum(not record["ok"] for record in log.cells.values())
+    failed = sum(record.has_failed for record in log.cells.values())
     if failed:
         typer.echo(f"{failed} cells failed; --retry-failed runs them again. The reasons are in {results}.", err=True)
     made = f"{len(figures)} figure files, " if figures else ""

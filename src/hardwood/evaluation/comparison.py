@@ -8,9 +8,9 @@ each of them reaches.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,118 +21,14 @@ from hardwood.bounds import matching_bound
 from hardwood.data.frames import as_matrix, check_finite
 from hardwood.ensembles.voting import Ensemble
 from hardwood.errors import InvalidInputError
+from hardwood.evaluation.methods import Method, Task, find_method
 from hardwood.evaluation.metrics import accuracy, adversarial_accuracy
 from hardwood.problem.problem import Problem, as_labels
-from hardwood.solvers import registered_solvers, solve
-from hardwood.solvers.relabel import relabel
 from hardwood.tree.reach import robust_errors
 from hardwood.tree.tree import Tree
 
-
-@dataclass(frozen=True)
-class Task:
-    """What a learner is given: the training part as a problem, and limits."""
-
-    problem: Problem
-    time_limit: float
-    n_jobs: int
-    random_state: int
-
-    def solve(self, solver: str, options: Mapping[str, Any] | None = None, problem: Problem | None = None) -> Learned:
-        """Run a solver on the problem, or on another one."""
-        result = solve(
-            self.problem if problem is None else problem,
-            solver,
-            time_limit=self.time_limit,
-            n_jobs=self.n_jobs,
-            random_state=self.random_state,
-            options=options,
-        )
-        # What is proven about another problem says nothing about this one.
-        return Learned(result.tree, result.bound if problem is None else 0.0, result.stopped_by)
-
-
-@dataclass(frozen=True)
-class Learned:
-    """What a learner brings back."""
-
-    model: Tree | Ensemble
-    bound: float = 0.0
-    ended_by: str = "heuristic"
-
-
-@dataclass(frozen=True)
-class Learner:
-    """A way to learn a model, by name."""
-
-    name: str
-    title: str
-    learn: Callable[[Task], Learned]
-    needs_solver: str | None = None
-    two_classes_only: bool = False
-
-    def obstacle(self, n_classes: int) -> str | None:
-        """Return why the learner cannot be used, if so."""
-        if self.needs_solver is not None and self.needs_solver not in registered_solvers():
-            return f"solver {self.needs_solver!r} is not there"
-        if self.two_classes_only and n_classes > 2:
-            return f"it is for two classes, the data has {n_classes}"
-        return None
-
-
-def _cart(task: Task) -> Tree:
-    from sklearn.tree import DecisionTreeClassifier
-
-    from hardwood.export import from_sklearn
-
-    problem = task.problem
-    cart = DecisionTreeClassifier(max_depth=max(problem.max_depth, 1), random_state=task.random_state)
-    return from_sklearn(cart.fit(problem.values, problem.classes[problem.label]), problem.feature_names)
-
-
-def _forest(task: Task) -> Learned:
-    from hardwood.ensembles.forest import grow_forest
-    from hardwood.solvers.greedy import GreedyLearner
-
-    learner = GreedyLearner(max_features="sqrt")
-    trees = grow_forest(task.problem, learner, 100, n_jobs=task.n_jobs, random_state=task.random_state)
-    return Learned(Ensemble(trees))
-
-
-def _optimal_plain(task: Task) -> Learned:
-    problem = task.problem
-    return task.solve("search", problem=problem.replace(lower=problem.values, upper=problem.values))
-
-
-def _greedy(criterion: str, impurity: str = "gini") -> Callable[[Task], Learned]:
-    return lambda task: task.solve("greedy", {"criterion": criterion, "impurity": impurity})
-
-
-_NAIVE = (
-    Learner("cart", "CART", lambda task: Learned(_cart(task))),
-    Learner("plain", "optimal, no attacker in mind", _optimal_plain, needs_solver="search"),
-)
-_ROBUST = (
-    Learner("relabel", "CART, relabelled", lambda task: Learned(relabel(_cart(task), task.problem))),
-    Learner("chen", "Chen et al., Gini", _greedy("chen")),
-    Learner("chen-ig", "Chen et al., information gain", _greedy("chen", "entropy")),
-    Learner("groot", "GROOT", _greedy("groot")),
-    Learner("fprdt", "FPRDT", _greedy("adversarial-error")),
-    Learner("treant", "TREANT", lambda task: task.solve("treant"), two_classes_only=True),
-    Learner("forest", "forest of 100 GROOT trees", _forest),
-    Learner("search", "optimal robust", lambda task: task.solve("search"), needs_solver="search"),
-)
-DEFAULT_LEARNERS = tuple(learner.name for learner in (*_NAIVE, *_ROBUST))
+DEFAULT_METHODS = ("CART", "plain", "relabel", "Chen", "Chen-IG", "GROOT", "FPRDT", "TREANT", "forest", "search")
 """What a comparison runs unless told otherwise: the naive choices first, the exact search last."""
-
-
-def known_learners() -> dict[str, Learner]:
-    """Return all learners by name: the default ones, and every solver that proves optimality."""
-    found = {learner.name: learner for learner in (*_NAIVE, *_ROBUST)}
-    for name, solver in registered_solvers().items():
-        if solver.proves and name not in found:
-            found[name] = Learner(name, name, lambda task, name=name: task.solve(name))  # type: ignore[misc]
-    return found
 
 
 @dataclass(frozen=True)
@@ -255,7 +151,7 @@ def compare(
     *,
     learners: Sequence[str] | None = None,
     test_size: float = 0.2,
-    time_limit: float = 60.0,
+    time_limit: float | None = 60.0,
     n_jobs: int = 1,
     random_state: int = 0,
     feature_names: Sequence[str] | None = None,
@@ -271,64 +167,77 @@ def compare(
         Shares of the range are those of the training part.
     max_depth : int
     learners : sequence of str or None
-        Names as in `known_learners`; `DEFAULT_LEARNERS` by default, without those that cannot be used here.
+        Names as in `hardwood.evaluation.methods`; `DEFAULT_METHODS` by default, without those that cannot be used
+        here.
     test_size : float
         Share that is held out, stratified by class; 0 for none.
-    time_limit : float
+    time_limit : float or None
         Seconds for each learner.
-    n_jobs, random_state : int
+    n_jobs : int
+        Threads, where a learner can use them; -1 for all cores.
+    random_state : int
     feature_names : sequence of str or None
         Those of the columns of X by default, where it has any.
     on_start : callable or None
-        Called with the title of each learner before it runs.
+        Called with a few words about each learner before it runs.
     """
     matrix, names = as_matrix(X)
     names = names if feature_names is None else tuple(feature_names)
     check_finite(matrix, names)
-    labels = as_labels(y, len(matrix))
-    parts = _split(matrix, labels, test_size, random_state)
-    train_X, train_y = parts[0]
+    parts = _split(matrix, as_labels(y, len(matrix)), test_size, random_state)
     given = AttackModel.parse(attack)
-    model = given.fit(train_X, names)
-    problem = Problem.from_data(train_X, train_y, model, max_depth, feature_names=names)
+    model = given.fit(parts[0].X, names)
+    problem = Problem.from_data(parts[0].X, parts[0].y, model, max_depth, feature_names=names)
     chosen, left_out = _choose(learners, problem.n_classes)
     task = Task(problem, time_limit, n_jobs, random_state)
     rows: list[Row] = []
     bound, bound_by = matching_bound(problem), "samples in conflict"
-    for learner in chosen:
+    for method in chosen:
         if on_start is not None:
-            on_start(learner.title)
-        started = time.perf_counter()
-        learned = learner.learn(task)
-        seconds = time.perf_counter() - started
-        if learned.bound > bound:
-            bound, bound_by = learned.bound, learner.title
-        trees = (learned.model,) if isinstance(learned.model, Tree) else learned.model.trees
-        scores = [_score(learned.model, *part, model) for part in parts]
-        rows.append(
-            Row(
-                learner.name,
-                learner.title,
-                train=scores[0],
-                test=scores[1] if len(scores) > 1 else None,
-                errors=float(robust_errors(learned.model, problem).sum()) if isinstance(learned.model, Tree) else None,
-                leaves=sum(tree.n_leaves for tree in trees),
-                seconds=seconds,
-                ended_by=learned.ended_by,
-                model=learned.model,
-            )
-        )
-    n_test = len(parts[1][1]) if len(parts) > 1 else 0
+            on_start(method.summary)
+        row, proven = _run(method, task, parts, model)
+        rows.append(row)
+        if proven > bound:
+            bound, bound_by = proven, method.summary
+    n_test = len(parts[1].y) if len(parts) > 1 else 0
     return Comparison(
-        tuple(rows), left_out, bound, bound_by, len(train_y), n_test, problem.max_depth, given.describe(names)
+        tuple(rows), left_out, bound, bound_by, problem.n_samples, n_test, problem.max_depth, given.describe(names)
     )
 
 
-def _split(X: FloatArray, y: NDArray[Any], test_size: float, seed: int) -> list[tuple[FloatArray, NDArray[Any]]]:
+class _Part(NamedTuple):
+    """Samples to learn from, or to test on."""
+
+    X: FloatArray
+    y: NDArray[Any]
+
+
+def _run(method: Method, task: Task, parts: Sequence[_Part], attack: AttackModel) -> tuple[Row, float]:
+    """Return how a method did, and what it proved."""
+    started = time.perf_counter()
+    learned = method.learn(task)
+    seconds = time.perf_counter() - started
+    model = learned.model
+    scores = [_score(model, *part, attack) for part in parts]
+    row = Row(
+        method.name,
+        method.summary,
+        train=scores[0],
+        test=scores[1] if len(scores) > 1 else None,
+        errors=float(robust_errors(model, task.problem).sum()) if isinstance(model, Tree) else None,
+        leaves=sum(tree.n_leaves for tree in ((model,) if isinstance(model, Tree) else model.trees)),
+        seconds=seconds,
+        ended_by=learned.ended_by,
+        model=model,
+    )
+    return row, learned.bound
+
+
+def _split(X: FloatArray, y: NDArray[Any], test_size: float, seed: int) -> list[_Part]:
     if not 0 <= test_size < 1:
         raise InvalidInputError(f"test_size={test_size!r}; it must be at least 0 and below 1")
     if test_size == 0:
-        return [(X, y)]
+        return [_Part(X, y)]
     from sklearn.model_selection import train_test_split
 
     try:
@@ -337,22 +246,18 @@ def _split(X: FloatArray, y: NDArray[Any], test_size: float, seed: int) -> list[
         raise InvalidInputError(
             f"{test_size:g} of the data cannot be held out with all classes on both sides: {error}"
         ) from error
-    return [(X_train, y_train), (X_test, y_test)]
+    return [_Part(X_train, y_train), _Part(X_test, y_test)]
 
 
-def _choose(names: Sequence[str] | None, n_classes: int) -> tuple[list[Learner], dict[str, str]]:
-    known = known_learners()
-    if names is not None:
-        for name in names:
-            if name not in known:
-                raise InvalidInputError(f"learner {name!r} is not known; the learners are {', '.join(known)}")
-            obstacle = known[name].obstacle(n_classes)
-            if obstacle is not None:
-                raise InvalidInputError(f"learner {name!r} cannot be used: {obstacle}")
-        return [known[name] for name in names], {}
-    obstacles = {name: known[name].obstacle(n_classes) for name in DEFAULT_LEARNERS}
-    usable = [known[name] for name, obstacle in obstacles.items() if obstacle is None]
-    return usable, {name: obstacle for name, obstacle in obstacles.items() if obstacle is not None}
+def _choose(names: Sequence[str] | None, n_classes: int) -> tuple[list[Method], dict[str, str]]:
+    """Return the methods to run, and why others are left out."""
+    chosen = [find_method(name) for name in (DEFAULT_METHODS if names is None else names)]
+    obstacles = {method.name: method.obstacle(n_classes) for method in chosen}
+    left_out = {name: obstacle for name, obstacle in obstacles.items() if obstacle is not None}
+    if names is not None and left_out:
+        name, obstacle = next(iter(left_out.items()))
+        raise InvalidInputError(f"learner {name!r} cannot be used: {obstacle}")
+    return [method for method in chosen if method.name not in left_out], left_out
 
 
 def _score(model: Tree | Ensemble, X: FloatArray, y: NDArray[Any], attack: AttackModel) -> Score:

@@ -8,23 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, ClassVar
-
-import numpy as np
+from typing import Any, ClassVar, Self
 
 from hardwood.data.datasets import Dataset, Split, load, make_blobs, make_moons, make_xor, paper_split
+from hardwood.data.fields import Fields, is_number
+from hardwood.evaluation.methods import Recipe
 from hardwood.evaluation.metrics import accuracy, adversarial_accuracy
-from hardwood.experiments.methods import Learner
+from hardwood.experiments.nodes import describe_nodes
+from hardwood.experiments.outcomes import BoundOutcome, CurveOutcome, FitOutcome, Scores
 from hardwood.problem.problem import Problem
-from hardwood.solvers import get_solver, solve
-from hardwood.solvers.result import EndReason, Result
-
-MOST_TRACE_POINTS = 200
+from hardwood.solvers import solve
+from hardwood.tree.tree import Tree
 
 MADE_UP = {"xor": make_xor, "moons": make_moons, "blobs": make_blobs}
 """Sets that need no file; they are not split: trees are scored on the samples they were learned from."""
@@ -39,7 +35,8 @@ class FitCell:
     dataset : str
     radius : float
         L∞ radius of the attack, on features scaled to [0, 1].
-    learner : Learner
+    recipe : Recipe
+        How the tree is fitted; at depth 0 any recipe finds the one best leaf.
     depth : int
     time_limit : float
     seed : int
@@ -54,7 +51,7 @@ class FitCell:
     kind: ClassVar[str] = "fit"
     dataset: str
     radius: float
-    learner: Learner
+    recipe: Recipe
     depth: int
     time_limit: float
     seed: int = 0
@@ -67,20 +64,42 @@ class FitCell:
         """How progress lines call the cell."""
         part = "" if self.fold is None else f" fold {self.fold + 1}/{self.folds}"
         factor = "" if self.radius_factor == 1 else f" trained at {self.radius_factor:g}ε"
-        warm = "" if self.learner.start is None else "-warm"
-        return f"{self.dataset} ε={self.radius:g} {self.learner.solver}{warm} depth {self.depth}{factor}{part}"
+        warm = "" if self.recipe.start is None else "-warm"
+        return f"{self.dataset} ε={self.radius:g} {self.recipe.solver}{warm} depth {self.depth}{factor}{part}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return {"kind": self.kind, **{name: getattr(self, name) for name in self.__annotations__ if name != "kind"}} | {
-            "learner": self.learner.to_dict()
+        return {
+            "kind": self.kind,
+            "dataset": self.dataset,
+            "radius": self.radius,
+            "learner": self.recipe.to_dict(),
+            "depth": self.depth,
+            "time_limit": self.time_limit,
+            "seed": self.seed,
+            "radius_factor": self.radius_factor,
+            "fold": self.fold,
+            "folds": self.folds,
         }
 
-    def run(self, data: Dataset) -> dict[str, Any]:
-        """Fit the tree, score it, and return plain data."""
-        from hardwood.experiments.nodes import describe_nodes
+    @classmethod
+    def from_fields(cls, given: Fields) -> Self:
+        """Inverse of `to_dict`."""
+        nothing = {name for name in ("fold", "folds") if given.data.get(name) is None}
+        return cls(
+            dataset=given.text("dataset"),
+            radius=given.number("radius", least=0),
+            recipe=read_recipe(given.table("learner")),
+            depth=given.whole("depth"),
+            time_limit=given.number("time_limit", least=0),
+            seed=given.whole("seed"),
+            radius_factor=given.number("radius_factor", least=0),
+            fold=None if "fold" in nothing else given.whole("fold"),
+            folds=None if "folds" in nothing else given.whole("folds", least=2),
+        )
 
-        _warm_up(json.dumps(self.learner.to_dict(), sort_keys=True), self.depth)
+    def run(self, data: Dataset) -> FitOutcome:
+        """Fit the tree and score it."""
         part = self._part(data)
         problem = Problem.from_data(
             part.X_train,
@@ -92,34 +111,35 @@ class FitCell:
         cpu = time.process_time()
         result = solve(
             problem,
-            self.learner.solver,
+            self.recipe.solver,
             time_limit=self.time_limit,
-            start=self.learner.start,
+            start=self.recipe.start,
             random_state=self.seed,
-            options=self.learner.options,
+            options=self.recipe.options,
         )
         cpu = time.process_time() - cpu
-        if result.stopped_by is EndReason.INTERRUPT:
+        if result.stopped_by == "interrupt":
             raise KeyboardInterrupt
-        tree = result.tree
-        outcome = {
-            **_solver_outcome(result),
-            "cpu_seconds": round(cpu, 4),
-            "n_train": len(part.y_train),
-            "n_test": len(part.y_test),
-            "train_accuracy": accuracy(tree, part.X_train, part.y_train),
-            "train_adversarial_accuracy": adversarial_accuracy(tree, part.X_train, part.y_train, self.radius),
-            "test_accuracy": accuracy(tree, part.X_test, part.y_test),
-            "test_adversarial_accuracy": adversarial_accuracy(tree, part.X_test, part.y_test, self.radius),
-            "tree": tree.to_dict(),
-        }
-        if self.fold is None:
-            outcome["nodes"] = describe_nodes(tree, problem)
-            if self.dataset in MADE_UP:
-                outcome["samples"] = [
-                    [*row, label] for row, label in zip(data.X.tolist(), data.y.tolist(), strict=True)
-                ]
-        return outcome
+        is_whole = self.fold is None
+        return FitOutcome.of(
+            result,
+            cpu_seconds=round(cpu, 4),
+            n_train=len(part.y_train),
+            n_test=len(part.y_test),
+            scores=self._scores(result.tree, part),
+            nodes=describe_nodes(result.tree, problem) if is_whole else None,
+            samples=tuple((*row, label) for row, label in zip(data.X.tolist(), data.y.tolist(), strict=True))
+            if is_whole and self.dataset in MADE_UP
+            else None,
+        )
+
+    def _scores(self, tree: Tree, part: Split) -> Scores:
+        return Scores(
+            train_accuracy=accuracy(tree, part.X_train, part.y_train),
+            train_adversarial_accuracy=adversarial_accuracy(tree, part.X_train, part.y_train, self.radius),
+            test_accuracy=accuracy(tree, part.X_test, part.y_test),
+            test_adversarial_accuracy=adversarial_accuracy(tree, part.X_test, part.y_test, self.radius),
+        )
 
     def _part(self, data: Dataset) -> Split:
         whole = split(data, self.seed)
@@ -150,18 +170,18 @@ class BoundCell:
         """Plain data for JSON."""
         return {"kind": self.kind, "dataset": self.dataset, "radius": self.radius, "seed": self.seed}
 
-    def run(self, data: Dataset) -> dict[str, Any]:
-        """Compute the bound and return plain data."""
+    @classmethod
+    def from_fields(cls, given: Fields) -> Self:
+        """Inverse of `to_dict`."""
+        return cls(given.text("dataset"), given.number("radius", least=0), given.whole("seed"))
+
+    def run(self, data: Dataset) -> BoundOutcome:
+        """Compute the bound."""
         from hardwood.bounds import adversarial_accuracy_bound
 
         part = split(data, self.seed)
         bound = adversarial_accuracy_bound(part.X_train, part.y_train, self.radius)
-        return {
-            "errors": bound.errors,
-            "bound": bound.bound,
-            "floor": bound.majority_share,
-            "n_train": len(part.y_train),
-        }
+        return BoundOutcome.of(bound, len(part.y_train))
 
 
 @dataclass(frozen=True)
@@ -183,25 +203,38 @@ class CurveCell:
         """Plain data for JSON."""
         return {"kind": self.kind, "dataset": self.dataset}
 
-    def run(self, data: Dataset) -> dict[str, Any]:
-        """Compute the curve and the radii that the paper's rule chooses, and return plain data."""
+    @classmethod
+    def from_fields(cls, given: Fields) -> Self:
+        """Inverse of `to_dict`."""
+        return cls(given.text("dataset"))
+
+    def run(self, data: Dataset) -> CurveOutcome:
+        """Compute the curve and the radii that the paper's rule chooses."""
         from sklearn.preprocessing import MinMaxScaler
 
         from hardwood.bounds import epsilon_curve
 
-        curve = epsilon_curve(MinMaxScaler().fit_transform(data.X), data.y)
-        return {**curve.to_dict(), "chosen": curve.choose().tolist()}
+        return CurveOutcome.of(epsilon_curve(MinMaxScaler().fit_transform(data.X), data.y))
 
 
 Cell = FitCell | BoundCell | CurveCell
 
 
-def cell_from_dict(data: Mapping[str, Any]) -> Cell:
+def cell_from_fields(given: Fields) -> Cell:
     """Inverse of the cells' ``to_dict``."""
-    fields = {name: value for name, value in data.items() if name != "kind"}
-    if data["kind"] == "fit":
-        return FitCell(**fields | {"learner": Learner.from_dict(fields["learner"])})
-    return BoundCell(**fields) if data["kind"] == "bound" else CurveCell(**fields)
+    kinds = {cls.kind: cls for cls in (FitCell, BoundCell, CurveCell)}
+    if given.text("kind") not in kinds:
+        given.refuse("kind", " or ".join(map(repr, kinds)))
+    return kinds[given.text("kind")].from_fields(given)
+
+
+def read_recipe(given: Fields) -> Recipe:
+    """Inverse of `Recipe.to_dict`."""
+    start = None if given.data.get("start") is None else given.text("start")
+    options = given.table("options").data
+    if not all(isinstance(value, str | bool | None) or is_number(value) for value in options.values()):
+        given.refuse("options", "a table of texts, numbers, true and false")
+    return Recipe(given.text("solver"), dict(options), start)
 
 
 def key_of(cell: Cell) -> str:
@@ -230,40 +263,3 @@ def split(data: Dataset, seed: int) -> Split:
     if data.name in MADE_UP:
         return Split(data.X, data.X, data.y, data.y)
     return paper_split(data.X, data.y, seed)
-
-
-@cache
-def _warm_up(learner_text: str, depth: int) -> None:
-    """Let a solver of our own load and compile its kernels before the clock runs, once per process."""
-    learner = Learner.from_dict(json.loads(learner_text))
-    if not get_solver(learner.solver).engines:
-        X, y = make_xor()
-        problem = Problem.from_data(X, y, 0.1, depth)
-        solve(problem, learner.solver, start=learner.start, options=learner.options)
-
-
-def _solver_outcome(result: Result) -> dict[str, Any]:
-    return {
-        "status": result.status.value,
-        "objective": result.objective,
-        "bound": finite(result.bound),
-        "gap": finite(result.gap),
-        "stopped_by": str(result.stopped_by),
-        "seconds": round(result.runtime, 4),
-        "trace": _thinned(
-            [[round(point.seconds, 4), finite(point.objective), finite(point.bound)] for point in result.trace]
-        ),
-    }
-
-
-def _thinned(points: list[list[float | None]]) -> list[list[float | None]]:
-    """Keep at most `MOST_TRACE_POINTS`, evenly by position and always the first and the last."""
-    if len(points) <= MOST_TRACE_POINTS:
-        return points
-    kept = np.unique(np.linspace(0, len(points) - 1, MOST_TRACE_POINTS).astype(int))
-    return [points[k] for k in kept]
-
-
-def finite(value: float) -> float | None:
-    """Return the number, or None for what JSON cannot say."""
-    return float(value) if math.isfinite(value) else None

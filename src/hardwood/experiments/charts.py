@@ -12,10 +12,9 @@ import numpy as np
 from hardwood.data.datasets import PAPER_RADII
 from hardwood.experiments.cells import CurveCell, key_of
 from hardwood.experiments.grid import Grid
-from hardwood.experiments.log import Log, Record
+from hardwood.experiments.log import Log
 from hardwood.experiments.published import PUBLISHED
-from hardwood.experiments.scores import Instance, error_at, fit_records, mean_and_error, ratios, standings
-from hardwood.tree.tree import Tree
+from hardwood.experiments.scores import Fit, Instance, error_at, fits_at, mean_and_error, ratios, standings
 
 MOMENTS_PER_DECADE = 12
 AROUND = 0.12
@@ -167,12 +166,11 @@ def curves(grid: Grid, log: Log) -> Chart:
     """Bound on the adversarial accuracy of every model against the radius (the paper's figure of ε-curves)."""
     series = []
     for dataset in grid.datasets:
-        record = log.succeeded(key_of(CurveCell(dataset)))
-        if record is not None:
-            result = record["result"]
-            bound_at = dict(zip(result["epsilons"], result["bound"], strict=True))
-            marked = [[radius, bound_at[radius]] for radius in result["chosen"]]
-            series.append(Series(dataset, result["epsilons"], result["bound"], marked=marked))
+        curve = log.curve(key_of(CurveCell(dataset)))
+        if curve is not None:
+            bound_at = dict(zip(curve.epsilons, curve.bound, strict=True))
+            marked = [[radius, bound_at[radius]] for radius in curve.chosen]
+            series.append(Series(dataset, list(curve.epsilons), list(curve.bound), marked=marked))
     title = "No model can do better (marked: the radii chosen)"
     return Chart("lines", title, "radius ε of the attack", "bound on adversarial accuracy", series)
 
@@ -184,10 +182,10 @@ def over_time(grid: Grid, log: Log) -> Chart:
     moments = np.geomspace(start, grid.time_limit, count).tolist()
     series = []
     for method in grid.methods:
-        records = list(fit_records(grid, log, method, grid.depths[0]).values())
-        if not records:
+        found = list(fits_at(grid, log, method, grid.depths[0]).values())
+        if not found:
             continue
-        stats = [mean_and_error([error_at(record, moment) for record in records]) for moment in moments]
+        stats = [mean_and_error([error_at(outcome, moment) for _, outcome in found]) for moment in moments]
         spread = [0.0 if np.isnan(error) else error for _, error in stats]
         mean = [value for value, _ in stats]
         series.append(
@@ -229,24 +227,24 @@ def regions_of(grid: Grid, log: Log) -> list[Regions]:
     found = []
     for method in grid.methods:
         for depth in grid.depths:
-            records = fit_records(grid, log, method, depth).values()
-            drawable = [r for r in records if "samples" in r["result"] and r["result"]["tree"]["n_features"] == 2]
-            found += [_regions(method.name, record) for record in drawable]
+            for fit in fits_at(grid, log, method, depth).values():
+                samples = fit.outcome.samples
+                if samples is not None and fit.outcome.tree.n_features == 2:
+                    found.append(_regions(method.name, fit, samples))
     return found
 
 
-def _regions(method: str, record: Record) -> Regions:
-    result = record["result"]
-    tree = Tree.from_dict(result["tree"])
+def _regions(method: str, fit: Fit, samples: tuple[tuple[float, ...], ...]) -> Regions:
+    tree = fit.outcome.tree
     low, high, label = tree.regions()
     low, high = np.clip(low, -AROUND, 1 + AROUND), np.clip(high, -AROUND, 1 + AROUND)
-    score = result["train_adversarial_accuracy"]
+    score = fit.outcome.scores.train_adversarial_accuracy
     return Regions(
         title=f"{method}: {score:.0%} under attack",
-        radius=record["cell"]["radius"],
+        radius=fit.cell.radius,
         rectangles=[
             [*map(float, (low[k, 0], high[k, 0], low[k, 1], high[k, 1])), int(label[k])] for k in range(len(label))
         ],
-        samples=result["samples"],
+        samples=[list(row) for row in samples],
         feature_names=list(tree.feature_names or ("x1", "x2")),
     )

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from hardwood._version import __version__
+from hardwood.experiments.cells import FitCell
 from hardwood.experiments.charts import charts_of
 from hardwood.experiments.grid import Grid
-from hardwood.experiments.log import Log, Record
-from hardwood.experiments.methods import Method
+from hardwood.experiments.log import Log
+from hardwood.experiments.outcomes import Failure, FitOutcome
+from hardwood.experiments.records import CellRecord
 from hardwood.experiments.tables import Table, tables_of
 
 
@@ -28,20 +30,19 @@ def document_of(logs: Sequence[Log]) -> dict[str, Any]:
     failures: list[dict[str, Any]] = []
     experiments = []
     for log in logs:
-        grids = [Grid.from_record(record) for record in log.grids]
         # An experiment that was run again with other settings is shown as it was run last.
-        for grid in {grid.name: grid for grid in grids}.values():
+        for grid in {grid.name: grid for grid in log.grids}.values():
             experiments.append({"name": grid.name, "time_limit": grid.time_limit, "depths": list(grid.depths)})
             tables += [_table(name, table) for name, table in tables_of(grid, log).items() if len(table.rows) <= 60]
             for name, chart in charts_of(grid, log).items():
                 panels = [panel.to_dict() for panel in chart] if isinstance(chart, list) else [chart.to_dict()]
                 charts.append({"name": name, "panels": panels})
-        names = _method_names(grids)
+        names = _method_names(log.grids)
         for record in log.cells.values():
-            if not record["ok"]:
-                failures.append({"cell": record["cell"], "error": record["error"]})
-            elif record["cell"]["kind"] == "fit":
-                fits.append(_fit(record, names))
+            if isinstance(record.outcome, Failure):
+                failures.append({"cell": record.cell.to_dict(), "error": record.outcome.error})
+            elif isinstance(record.cell, FitCell) and isinstance(record.outcome, FitOutcome):
+                fits.append(_fit(record.cell, record.outcome, names))
     machines = sorted({_machine(record) for log in logs for record in log.cells.values()})
     return {
         "version": __version__,
@@ -70,29 +71,27 @@ def _method_names(grids: Sequence[Grid]) -> dict[str, str]:
     """Return how each learner is called; of methods that share one, the first, which chooses the least."""
     names: dict[str, str] = {}
     for grid in grids:
-        method: Method
         for method in grid.methods:
-            names.setdefault(repr(method.learner.to_dict()), method.name)
+            names.setdefault(repr(method.recipe), method.name)
     return names
 
 
-def _fit(record: Record, names: dict[str, str]) -> dict[str, Any]:
-    cell, result = record["cell"], record["result"]
-    learner = repr(cell["learner"])
-    name = "constant" if cell["depth"] == 0 else names.get(learner, cell["learner"]["solver"])
-    shown = ("status", "objective", "bound", "gap", "stopped_by", "seconds", "trace", "n_train", "n_test")
-    scores = ("train_accuracy", "train_adversarial_accuracy", "test_accuracy", "test_adversarial_accuracy")
-    whole = cell["fold"] is None
+def _fit(cell: FitCell, outcome: FitOutcome, names: dict[str, str]) -> dict[str, Any]:
+    shown = ("dataset", "radius", "depth", "radius_factor", "fold", "time_limit", "seed")
+    found = outcome.to_dict()
+    for left_out in ("cpu_seconds", "samples"):
+        found.pop(left_out, None)
     return {
-        "method": name,
-        **{key: cell[key] for key in ("dataset", "radius", "depth", "radius_factor", "fold", "time_limit", "seed")},
-        **{key: result[key] for key in (*shown, *scores)},
+        "method": "constant" if cell.depth == 0 else names.get(repr(cell.recipe), cell.recipe.solver),
+        **{name: getattr(cell, name) for name in shown},
+        **found,
         # Trees of folds are many and of no use to a reader.
-        "tree": result["tree"] if whole else None,
-        "nodes": result.get("nodes"),
+        "tree": found["tree"] if cell.fold is None else None,
+        "nodes": found.get("nodes"),
     }
 
 
-def _machine(record: Record) -> str:
-    machine, versions = record["machine"], record["versions"]
-    return f"{machine['processor']}, {machine['cores']} cores, hardwood {versions['hardwood']}"
+def _machine(record: CellRecord) -> str:
+    machine = record.machine
+    version = record.versions.get("hardwood", "of unknown version")
+    return f"{machine.processor}, {machine.cores} cores, hardwood {version}"

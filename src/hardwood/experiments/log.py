@@ -8,20 +8,24 @@ is opened for writing and ignored when it is only read.
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import os
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from hardwood.errors import HardwoodError, InvalidInputError
-
-Record = dict[str, Any]
+from hardwood.experiments.grid import Grid
+from hardwood.experiments.outcomes import BoundOutcome, CurveOutcome, FitOutcome
+from hardwood.experiments.records import CellRecord, Record, record_from_dict, record_to_dict
 
 _GZIP = b"\x1f\x8b"
+MOST_BYTES = 4 << 30
+"""Of an unpacked results file."""
 
 
 class LogInUseError(HardwoodError, RuntimeError):
@@ -34,30 +38,40 @@ class Log:
 
     Attributes
     ----------
-    grids : list of dict
+    grids : list of Grid
         The experiments that were run into the file, the last one last.
     cells : dict
-        Cell records by key; of several for one cell, the last one counts.
+        Records by key of the cell; of several for one cell, the last one counts.
     """
 
-    grids: list[Record] = field(default_factory=list)
-    cells: dict[str, Record] = field(default_factory=dict)
+    grids: list[Grid] = field(default_factory=list)
+    cells: dict[str, CellRecord] = field(default_factory=dict)
 
     def take(self, record: Record) -> None:
         """Add one record."""
-        if record["record"] == "grid":
+        if isinstance(record, Grid):
             self.grids = [grid for grid in self.grids if grid != record] + [record]
         else:
-            self.cells[record["key"]] = record
+            self.cells[record.key] = record
 
-    def succeeded(self, key: str) -> Record | None:
-        """Return the record of a cell that ended well, or None."""
-        record = self.cells.get(key)
-        return record if record is not None and record["ok"] else None
+    def fit(self, key: str) -> FitOutcome | None:
+        """Return what came out of a fit that ended well, or None."""
+        outcome = self.cells[key].outcome if key in self.cells else None
+        return outcome if isinstance(outcome, FitOutcome) else None
+
+    def bound(self, key: str) -> BoundOutcome | None:
+        """Return the bound that a cell computed, or None."""
+        outcome = self.cells[key].outcome if key in self.cells else None
+        return outcome if isinstance(outcome, BoundOutcome) else None
+
+    def curve(self, key: str) -> CurveOutcome | None:
+        """Return the curve that a cell computed, or None."""
+        outcome = self.cells[key].outcome if key in self.cells else None
+        return outcome if isinstance(outcome, CurveOutcome) else None
 
     def has_failed(self, key: str) -> bool:
         """Whether the cell was run and failed."""
-        return key in self.cells and not self.cells[key]["ok"]
+        return key in self.cells and self.cells[key].has_failed
 
 
 def read_log(path: str | os.PathLike[str]) -> Log:
@@ -68,14 +82,28 @@ def read_log(path: str | os.PathLike[str]) -> Log:
     except OSError as error:
         raise InvalidInputError(f"cannot read results {path}: {error.strerror}") from error
     if content.startswith(_GZIP):
-        content = gzip.decompress(content)
+        content = _unpacked(content, path)
     for number, line in enumerate(content[: _whole_lines(content)].splitlines(), start=1):
         try:
-            record = json.loads(line)
-            log.take(record)
-        except (ValueError, KeyError, TypeError) as error:
-            raise InvalidInputError(f"{path}, line {number} is not a result of an experiment: {error!r}") from error
+            log.take(record_from_dict(json.loads(line)))
+        except InvalidInputError as error:
+            raise InvalidInputError(f"{path}, line {number} is not a result of an experiment: {error}") from error
+        except (ValueError, RecursionError) as error:
+            # json's own errors: no JSON, or brackets nested too deep.
+            raise InvalidInputError(f"{path}, line {number} is not a result of an experiment: {error}") from error
     return log
+
+
+def _unpacked(content: bytes, path: str | os.PathLike[str]) -> bytes:
+    """Unpack gzip; a file that ends too early or has wrong checksums is refused, as is one that grows without end."""
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
+            found = stream.read(MOST_BYTES + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InvalidInputError(f"{path} is packed with gzip, but damaged: {error}") from error
+    if len(found) > MOST_BYTES:
+        raise InvalidInputError(f"{path} unpacks to more than {MOST_BYTES >> 30} GiB; that is no results file")
+    return found
 
 
 def _whole_lines(content: bytes) -> int:
@@ -88,7 +116,7 @@ class LogWriter:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        self._descriptor = _open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         content = path.read_bytes()
         if _whole_lines(content) < len(content):
             os.ftruncate(self._descriptor, _whole_lines(content))
@@ -96,7 +124,7 @@ class LogWriter:
 
     def append(self, record: Record) -> None:
         """Write one line, whole or not at all, and remember it."""
-        line = (json.dumps(record, allow_nan=False) + "\n").encode()
+        line = (json.dumps(record_to_dict(record), allow_nan=False) + "\n").encode()
         size = os.fstat(self._descriptor).st_size
         try:
             if os.write(self._descriptor, line) != len(line):
@@ -124,8 +152,8 @@ def open_log(path: str | os.PathLike[str], *, wait: bool = False) -> Iterator[Lo
         Whether to wait for another process that writes to the file, rather than to refuse.
     """
     target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    lock = os.open(target.with_name(target.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o666)
+    make_folder(target.parent)
+    lock = _open(target.with_name(target.name + ".lock"), os.O_RDWR | os.O_CREAT)
     try:
         while not _try_lock(lock):
             if not wait:
@@ -146,6 +174,27 @@ def open_log(path: str | os.PathLike[str], *, wait: bool = False) -> Iterator[Lo
         # The lock goes with the descriptor, also when the process is killed. The file stays: deleting it would let
         # two processes lock two different files of the same name.
         os.close(lock)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those it lies in, unless they are there."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise InvalidInputError(f"cannot write into {path}: it is a file, not a folder") from error
+    except NotADirectoryError as error:
+        raise InvalidInputError(f"cannot make the folder {path}: a part of the path is a file") from error
+    except (OSError, ValueError) as error:
+        raise InvalidInputError(
+            f"cannot make the folder {path}: {getattr(error, 'strerror', None) or error}"
+        ) from error
+
+
+def _open(path: Path, flags: int) -> int:
+    try:
+        return os.open(path, flags, 0o666)
+    except OSError as error:
+        raise InvalidInputError(f"cannot write {path}: {error.strerror}") from error
 
 
 def _try_lock(descriptor: int) -> bool:

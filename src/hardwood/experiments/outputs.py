@@ -9,7 +9,7 @@ from hardwood.experiments.charts import charts_of
 from hardwood.experiments.document import document_of
 from hardwood.experiments.figures import draw
 from hardwood.experiments.grid import Grid
-from hardwood.experiments.log import Log
+from hardwood.experiments.log import Log, make_folder
 from hardwood.experiments.tables import Table, tables_of
 from hardwood.files import write_whole
 from hardwood.report.page import render
@@ -17,7 +17,7 @@ from hardwood.report.page import render
 
 def write_tables(grid: Grid, log: Log, folder: Path) -> dict[str, Table]:
     """Write the tables of an experiment as Markdown, CSV and LaTeX, and return them by name."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     tables = tables_of(grid, log)
     for name, table in tables.items():
         write_whole(folder / f"{name}.md", table.to_markdown())
@@ -28,7 +28,7 @@ def write_tables(grid: Grid, log: Log, folder: Path) -> dict[str, Table]:
 
 def write_figures(grid: Grid, log: Log, folder: Path) -> list[Path]:
     """Draw the figures of an experiment as PNG, PDF and SVG and return their paths."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     return [path for name, chart in charts_of(grid, log).items() for path in draw(chart, folder / name)]
 
 

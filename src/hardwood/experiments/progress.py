@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from hardwood.experiments.cells import cell_from_dict
-from hardwood.experiments.log import Record
+from hardwood.experiments.outcomes import BoundOutcome, CurveOutcome, Failure
+from hardwood.experiments.records import CellRecord
 from hardwood.experiments.runner import Watcher
 
 
@@ -25,10 +25,10 @@ class Tally:
         self.total += cells
         self.slots = slots
 
-    def count(self, record: Record) -> None:
+    def count(self, record: CellRecord) -> None:
         """Count a cell that has ended."""
         self.done += 1
-        self.failed += not record["ok"]
+        self.failed += record.has_failed
 
     @property
     def running(self) -> int:
@@ -54,19 +54,18 @@ def as_duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def describe(record: Record) -> str:
+def describe(record: CellRecord) -> str:
     """One line about a cell that has ended."""
-    label = cell_from_dict(record["cell"]).label
-    if not record["ok"]:
-        return f"{label}: FAILED, {record['error'].splitlines()[0]}"
-    result: dict[str, Any] = record["result"]
-    if record["cell"]["kind"] == "curve":
-        return f"{label}: radii {', '.join(f'{radius:g}' for radius in result['chosen'])}"
-    if record["cell"]["kind"] == "bound":
-        return f"{label}: {result['bound']:.4f}"
-    ended = "" if result["stopped_by"] in ("proof", "heuristic") else f", ended by {result['stopped_by']}"
-    score = result["test_adversarial_accuracy"]
-    return f"{label}: {score:.4f}, {result['status']}, {result['seconds']:.1f} s{ended}"
+    label, outcome = record.cell.label, record.outcome
+    if isinstance(outcome, Failure):
+        return f"{label}: FAILED, {(outcome.error.splitlines() or ['no reason given'])[0]}"
+    if isinstance(outcome, CurveOutcome):
+        return f"{label}: radii {', '.join(f'{radius:g}' for radius in outcome.chosen)}"
+    if isinstance(outcome, BoundOutcome):
+        return f"{label}: {outcome.bound:.4f}"
+    ended = "" if outcome.stopped_by in ("proof", "heuristic") else f", ended by {outcome.stopped_by}"
+    score = outcome.scores.test_adversarial_accuracy
+    return f"{label}: {score:.4f}, {outcome.status.value}, {outcome.seconds:.1f} s{ended}"
 
 
 class PlainLines:
@@ -81,7 +80,7 @@ class PlainLines:
         self._tally.begins(cells, slots)
         print(f"{cells} cells to run, {slots} at a time", file=self._stream, flush=True)
 
-    def ended(self, record: Record) -> None:
+    def ended(self, record: CellRecord) -> None:
         """Say how a cell ended."""
         self._tally.count(record)
         print(f"[{self._tally}] {describe(record)}", file=self._stream, flush=True)
@@ -100,10 +99,10 @@ class LiveLine:
         self._tally.begins(cells, slots)
         self._show()
 
-    def ended(self, record: Record) -> None:
+    def ended(self, record: CellRecord) -> None:
         """Move on by one cell."""
         self._tally.count(record)
-        if not record["ok"]:
+        if record.has_failed:
             self._bar.console.print(describe(record), markup=False, highlight=False)
         self._show()
 

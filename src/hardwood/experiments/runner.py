@@ -22,13 +22,16 @@ from hardwood.data.datasets import Dataset
 from hardwood.errors import InvalidInputError, MissingEngineError
 from hardwood.experiments.cells import Cell, key_of
 from hardwood.experiments.grid import Grid
-from hardwood.experiments.log import LogWriter, Record
+from hardwood.experiments.log import LogWriter
+from hardwood.experiments.outcomes import Failure, Outcome
+from hardwood.experiments.records import CellRecord, Machine
+from hardwood.experiments.schedule import pending
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "highspy", "python-sat", "ortools", "gurobipy", "pyscipopt")
 
-Task = tuple[Cell, Dataset]
-Execute = Callable[[Iterable[Task]], Generator[Record, None, None]]
-"""Takes tasks, runs them somewhere, and yields one record per task in the order in which they end."""
+Errand = tuple[Cell, Dataset]
+Execute = Callable[[Iterable[Errand]], Generator[CellRecord, None, None]]
+"""Takes cells with their data, runs them somewhere, and yields one record per cell in the order in which they end."""
 
 
 class Watcher(Protocol):
@@ -37,7 +40,7 @@ class Watcher(Protocol):
     def begins(self, cells: int, slots: int) -> None:
         """Take note that so many cells are about to be run, at most `slots` at once."""
 
-    def ended(self, record: Record) -> None:
+    def ended(self, record: CellRecord) -> None:
         """Take note that a cell was run and its record written."""
 
 
@@ -68,49 +71,46 @@ def run_grid(
         Whether cells that failed before are run again, once.
     watcher : Watcher or None
     """
-    if not writer.log.grids or writer.log.grids[-1] != grid.to_record():
-        writer.append(grid.to_record())
+    if not writer.log.grids or writer.log.grids[-1] != grid:
+        writer.append(grid)
     cached_load = cache(load)
-    pending = grid.pending(writer.log, retry_failed=retry_failed)
+    waiting = pending(grid, writer.log, retry_failed=retry_failed)
     # The final fit of a selection is known only when its folds are done, hence the rounds.
-    while pending:
+    while waiting:
         if watcher is not None:
-            watcher.begins(len(pending), slots)
-        with closing(execute((cell, cached_load(cell.dataset)) for cell in pending.values())) as records:
+            watcher.begins(len(waiting), slots)
+        with closing(execute((cell, cached_load(cell.dataset)) for cell in waiting.values())) as records:
             for record in records:
                 writer.append(record)
                 if watcher is not None:
                     watcher.ended(record)
-        pending = grid.pending(writer.log)
+        waiting = pending(grid, writer.log)
 
 
-def run_cell(cell: Cell, data: Dataset) -> Record:
+def run_cell(cell: Cell, data: Dataset) -> CellRecord:
     """Run one cell and return its record; whatever goes wrong inside is part of the record."""
     started = time.perf_counter()
     try:
-        outcome: dict[str, Any] = {"ok": True, "result": cell.run(data)}
+        outcome: Outcome | Failure = cell.run(data)
     except Exception as error:
-        outcome = {"ok": False, "error": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()}
+        outcome = Failure(f"{type(error).__name__}: {error}", traceback.format_exc())
     return _record(cell, outcome, time.perf_counter() - started)
 
 
-def _record(cell: Cell, outcome: dict[str, Any], seconds: float) -> Record:
-    return {
-        "record": "cell",
-        "key": key_of(cell),
-        "cell": cell.to_dict(),
-        **outcome,
-        "total_seconds": round(seconds, 4),
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": _versions(),
-        "machine": _machine(),
-    }
+def _record(cell: Cell, outcome: Outcome | Failure, seconds: float) -> CellRecord:
+    return CellRecord(
+        cell=cell,
+        outcome=outcome,
+        total_seconds=round(seconds, 4),
+        finished=datetime.now(UTC).isoformat(timespec="seconds"),
+        versions=_versions(),
+        machine=_machine(),
+    )
 
 
-def lost_record(cell: Cell, error: BaseException) -> Record:
+def lost_record(cell: Cell, error: BaseException) -> CellRecord:
     """Return the record of a cell whose worker died under it."""
-    reason = f"{type(error).__name__}: {error}"
-    return _record(cell, {"ok": False, "error": f"the worker process died: {reason}", "traceback": ""}, 0.0)
+    return _record(cell, Failure(f"the worker process died: {type(error).__name__}: {error}"), 0.0)
 
 
 @cache
@@ -125,23 +125,23 @@ def _versions() -> dict[str, str]:
 
 
 @cache
-def _machine() -> dict[str, Any]:
+def _machine() -> Machine:
     processor = platform.processor()
     if os.path.exists("/proc/cpuinfo"):
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as stream:
             models = (line.partition(":")[2].strip() for line in stream if line.startswith("model name"))
             processor = next(models, processor)
-    return {"system": platform.system(), "processor": processor or platform.machine(), "cores": os.cpu_count()}
+    return Machine(platform.system(), processor or platform.machine(), os.cpu_count())
 
 
 def local_processes(jobs: int) -> Execute:
     """Run cells on this machine, `jobs` at a time, through joblib."""
 
-    def execute(tasks: Iterable[Task]) -> Generator[Record, None, None]:
+    def execute(tasks: Iterable[Errand]) -> Generator[CellRecord, None, None]:
         from joblib import Parallel, delayed
 
         waiting = iter(tasks)
-        in_flight: dict[str, Task] = {}
+        in_flight: dict[str, Errand] = {}
 
         def dispatched() -> Iterator[Any]:
             for task in waiting:
@@ -155,7 +155,7 @@ def local_processes(jobs: int) -> Execute:
             records = pool(dispatched())
             try:
                 for record in records:
-                    in_flight.pop(record["key"], None)
+                    in_flight.pop(record.key, None)
                     yield record
                 return
             except GeneratorExit:
@@ -173,12 +173,12 @@ def local_processes(jobs: int) -> Execute:
     return execute
 
 
-def _run_in_own_process(task: Task) -> Record:
+def _run_in_own_process(task: Errand) -> CellRecord:
     from joblib import Parallel, delayed
 
     try:
         # With one job joblib would stay in this process; with two it does not, even for a single task.
-        records: list[Record] = Parallel(n_jobs=2, backend="loky")([delayed(run_cell)(*task)])
+        records: list[CellRecord] = Parallel(n_jobs=2, backend="loky")([delayed(run_cell)(*task)])
         return records[0]
     except BrokenProcessPool as error:
         return lost_record(task[0], error)
@@ -207,7 +207,7 @@ class DaskCluster:
         """How many cells run at once."""
         return max(1, int(sum(self._client.nthreads().values())))
 
-    def __call__(self, tasks: Iterable[Task]) -> Generator[Record, None, None]:
+    def __call__(self, tasks: Iterable[Errand]) -> Generator[CellRecord, None, None]:
         """Run tasks; see `Execute`."""
         waiting = iter(tasks)
         cell_of: dict[str, Cell] = {}

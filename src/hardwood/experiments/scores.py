@@ -6,16 +6,28 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
-from hardwood.experiments.cells import BoundCell, key_of
-from hardwood.experiments.grid import Choice, Grid
-from hardwood.experiments.log import Log, Record
-from hardwood.experiments.methods import Method
+from hardwood.evaluation.methods import Method
+from hardwood.evaluation.selection import Candidate
+from hardwood.experiments.cells import BoundCell, FitCell, key_of
+from hardwood.experiments.grid import Grid
+from hardwood.experiments.log import Log
+from hardwood.experiments.outcomes import FitOutcome
+from hardwood.experiments.schedule import final_cell
+from hardwood.solvers.result import Status
 
 Instance = tuple[str, float, int]
 """Data set, radius, seed."""
+
+
+class Fit(NamedTuple):
+    """A fit that ended well."""
+
+    cell: FitCell
+    outcome: FitOutcome
 
 
 def instances_of(grid: Grid) -> list[Instance]:
@@ -23,24 +35,25 @@ def instances_of(grid: Grid) -> list[Instance]:
     return [(dataset, radius, seed) for (dataset, radius), seed in product(grid.instances, grid.seeds)]
 
 
-def final_records(grid: Grid, log: Log, method: Method) -> dict[Instance, Record]:
-    """Return, by instance, the record of the tree that cross validation led to, where there is one."""
+def final_fits(grid: Grid, log: Log, method: Method) -> dict[Instance, Fit]:
+    """Return, by instance, the tree that cross validation led to, where there is one."""
     found = {}
     for dataset, radius, seed in instances_of(grid):
-        cell = grid.final_cell((dataset, radius), method, seed, log)
-        record = None if cell is None else log.succeeded(key_of(cell))
-        if record is not None:
-            found[dataset, radius, seed] = record
+        cell = final_cell(grid, (dataset, radius), method, seed, log)
+        outcome = None if cell is None else log.fit(key_of(cell))
+        if cell is not None and outcome is not None:
+            found[dataset, radius, seed] = Fit(cell, outcome)
     return found
 
 
-def fit_records(grid: Grid, log: Log, method: Method, depth: int) -> dict[Instance, Record]:
-    """Return, by instance, the record of a method's fit of a depth on the training part, where there is one."""
+def fits_at(grid: Grid, log: Log, method: Method, depth: int) -> dict[Instance, Fit]:
+    """Return, by instance, a method's fit of a depth on the training part, where there is one."""
     found = {}
     for dataset, radius, seed in instances_of(grid):
-        record = log.succeeded(key_of(grid.fit_cell((dataset, radius), method, seed, Choice(depth, 1.0))))
-        if record is not None:
-            found[dataset, radius, seed] = record
+        cell = grid.fit_cell((dataset, radius), method, seed, Candidate(depth))
+        outcome = log.fit(key_of(cell))
+        if outcome is not None:
+            found[dataset, radius, seed] = Fit(cell, outcome)
     return found
 
 
@@ -67,8 +80,8 @@ def standings(grid: Grid, log: Log) -> dict[str, Standing]:
     """Compare the methods of a grid with selection, by name."""
     scores = {
         method.name: {
-            instance: float(record["result"]["test_adversarial_accuracy"])
-            for instance, record in final_records(grid, log, method).items()
+            instance: fit.outcome.scores.test_adversarial_accuracy
+            for instance, fit in final_fits(grid, log, method).items()
         }
         for method in grid.methods
     }
@@ -114,17 +127,17 @@ def ratios(grid: Grid, log: Log, depth: int) -> Ratios:
     proven: dict[Instance, float] = {}
     greedy: dict[Instance, float] = {}
     for method in grid.methods:
-        for instance, record in fit_records(grid, log, method, depth).items():
-            score = record["result"]["train_adversarial_accuracy"]
-            if record["result"]["status"] == "optimal":
+        for instance, (_, outcome) in fits_at(grid, log, method, depth).items():
+            score = outcome.scores.train_adversarial_accuracy
+            if outcome.status is Status.OPTIMAL:
                 proven[instance] = score
             if method.name == "GROOT":
                 greedy[instance] = score
     bounds = {}
     for dataset, radius, seed in instances_of(grid):
-        bound_record = log.succeeded(key_of(BoundCell(dataset, radius, seed)))
-        if bound_record is not None:
-            bounds[dataset, radius, seed] = bound_record["result"]["bound"]
+        bound = log.bound(key_of(BoundCell(dataset, radius, seed)))
+        if bound is not None:
+            bounds[dataset, radius, seed] = bound.bound
     return Ratios(
         proven,
         {instance: greedy[instance] / score for instance, score in proven.items() if instance in greedy},
@@ -132,10 +145,10 @@ def ratios(grid: Grid, log: Log, depth: int) -> Ratios:
     )
 
 
-def error_at(record: Record, seconds: float) -> float:
+def error_at(outcome: FitOutcome, seconds: float) -> float:
     """Return the share of training samples that the best tree of this moment loses."""
-    result = record["result"]
-    known = [objective for moment, objective, _ in result["trace"] if moment <= seconds and objective is not None]
+    known = [(moment, objective) for moment, objective, _ in outcome.trace if objective is not None]
     # Before its first tree a solver has none; the first one it reports is the best leaf, so charge that.
-    objective = known[-1] if known else result["trace"][0][1]
-    return float(objective) / float(result["n_train"])
+    first = known[0][1] if known else outcome.objective
+    so_far = [first, *(objective for moment, objective in known if moment <= seconds)]
+    return so_far[-1] / outcome.n_train

@@ -15,8 +15,8 @@ from hardwood.experiments.log import Log
 from hardwood.experiments.published import PUBLISHED
 from hardwood.experiments.scores import (
     error_at,
-    final_records,
-    fit_records,
+    final_fits,
+    fits_at,
     instances_of,
     mean_and_error,
     ratios,
@@ -177,28 +177,28 @@ def aggregate(grid: Grid, log: Log) -> Table:
 
 def per_instance(grid: Grid, log: Log) -> Table:
     """Return the test score of every method on every instance, with the depth that was chosen."""
-    records = {method.name: final_records(grid, log, method) for method in grid.methods}
+    found = {method.name: final_fits(grid, log, method) for method in grid.methods}
     rows, bold = [], set()
     for i, instance in enumerate(instances_of(grid)):
         here = {
-            name: round(by_instance[instance]["result"]["test_adversarial_accuracy"], 12)
-            for name, by_instance in records.items()
+            name: round(by_instance[instance].outcome.scores.test_adversarial_accuracy, 12)
+            for name, by_instance in found.items()
             if instance in by_instance
         }
         row = [instance[0], f"{instance[1]:g}"]
-        for k, name in enumerate(records):
+        for k, name in enumerate(found):
             if name not in here:
                 row.append(NOTHING)
                 continue
-            cell = records[name][instance]["cell"]
-            factor = "" if cell["radius_factor"] == 1 else f", {cell['radius_factor']:g}ε"
-            row.append(f"{_number(here[name])} (d{cell['depth']}{factor})")
+            cell = found[name][instance].cell
+            factor = "" if cell.radius_factor == 1 else f", {cell.radius_factor:g}ε"
+            row.append(f"{_number(here[name])} (d{cell.depth}{factor})")
             if here[name] == max(here.values()):
                 bold.add((i, k + 2))
         rows.append(row)
     return Table(
         "Adversarial accuracy on the test part, by instance",
-        ["data set", "ε", *records],
+        ["data set", "ε", *found],
         rows,
         bold=bold,
         notes=["In parentheses the depth that cross validation chose, and the training radius where it is not ε."],
@@ -257,21 +257,20 @@ def fits(grid: Grid, log: Log) -> Table:
     rows = []
     for depth in grid.depths:
         for method in grid.methods:
-            for (dataset, radius, _), record in fit_records(grid, log, method, depth).items():
-                result = record["result"]
-                bound = NOTHING if result["bound"] is None else f"{result['bound']:g}"
+            for (dataset, radius, _), (_, outcome) in fits_at(grid, log, method, depth).items():
+                bound = NOTHING if outcome.bound is None else f"{outcome.bound:g}"
                 rows.append(
                     [
                         dataset,
                         method.name,
-                        result["status"],
+                        outcome.status.value,
                         f"{radius:g}",
                         str(depth),
-                        f"{result['objective']:g}",
+                        f"{outcome.objective:g}",
                         bound,
-                        _number(result["train_adversarial_accuracy"]),
-                        _number(result["test_adversarial_accuracy"]),
-                        f"{result['seconds']:.2f}",
+                        _number(outcome.scores.train_adversarial_accuracy),
+                        _number(outcome.scores.test_adversarial_accuracy),
+                        f"{outcome.seconds:.2f}",
                     ]
                 )
     rows.sort(key=lambda row: (row[0], float(row[3]), int(row[4])))
@@ -284,9 +283,9 @@ def over_time(grid: Grid, log: Log) -> Table:
     moments = [moment for moment in (0.1, 1.0, 10.0, 100.0, 1000.0) if moment < grid.time_limit] + [grid.time_limit]
     rows = []
     for method in grid.methods:
-        records = list(fit_records(grid, log, method, grid.depths[0]).values())
-        errors = [mean_and_error([error_at(record, moment) for record in records])[0] for moment in moments]
-        rows.append([method.name, *(_number(error) for error in errors), str(len(records))])
+        found = list(fits_at(grid, log, method, grid.depths[0]).values())
+        errors = [mean_and_error([error_at(outcome, moment) for _, outcome in found])[0] for moment in moments]
+        rows.append([method.name, *(_number(error) for error in errors), str(len(found))])
     return Table(
         f"Mean share of training samples lost over time, depth {grid.depths[0]}",
         ["method", *(f"{moment:g} s" for moment in moments), "instances"],
@@ -298,13 +297,13 @@ def chosen_radii(grid: Grid, log: Log) -> Table:
     """Return the radii at 75 %, 50 % and 25 % of the bound's range, ours and the paper's."""
     rows = []
     for dataset in grid.datasets:
-        record = log.succeeded(key_of(CurveCell(dataset)))
-        ours = NOTHING if record is None else _radii_text(record["result"]["chosen"])
+        curve = log.curve(key_of(CurveCell(dataset)))
+        ours = NOTHING if curve is None else _radii_text(curve.chosen)
         rows.append([dataset, ours, _radii_text(PAPER_RADII[dataset]) if dataset in PAPER_RADII else NOTHING])
     return Table("Radii at 75 %, 50 % and 25 % of the bound's range", ["data set", "ours", "paper"], rows)
 
 
-def _radii_text(radii: list[float] | tuple[float, ...]) -> str:
+def _radii_text(radii: tuple[float, ...]) -> str:
     return ", ".join(f"{radius:g}" for radius in radii)
 
 
