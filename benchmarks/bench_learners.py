@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -144,3 +145,16 @@ def _forest() -> str:
         ("exact accuracy under attack of 10 trees of depth 4", f"{exact_seconds:.2f}", f"{exact:.4f}"),
     ]
     return "Forests on wine, radius 0.03:\n\n" + table(("what", "seconds", "result"), rows)
+
+
+def side_by_side() -> str:
+    """Return what ``hardwood compare`` prints for the paper's diabetes set."""
+    if not os.environ.get(datasets.DATA_VARIABLE):
+        return f"Not measured: set {datasets.DATA_VARIABLE} to the folder of the paper's data sets."
+    path = Path(os.environ[datasets.DATA_VARIABLE]) / "diabetes.csv"
+    command = ["compare", str(path), "--target", "target", "--attack", "7%", "--depth", "2"]
+    answer = subprocess.run([sys.executable, "-m", "hardwood", *command], capture_output=True, text=True, check=True)
+    return f"```text\n{answer.stdout.strip()}\n```"
+
+
+PARTS = {"compare": side_by_side}

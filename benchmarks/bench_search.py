@@ -1,6 +1,6 @@
-"""Times of the exact search; `run` gives the short report, the command line each part of it.
+"""Times of the exact search; `run` gives the short report, ``python -m benchmarks search.PART`` keeps one of `PARTS`.
 
-::
+With other sets, depths and limits, printed and not kept::
 
     python -m benchmarks.bench_search table --depths 1 2 3 4   # the paper's 24 instances
     python -m benchmarks.bench_search zero                     # no attacker, against pycontree
@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.report import table
+from benchmarks.report import read_tables, table
 from hardwood import Problem
 from hardwood.data import datasets
 from hardwood.solvers import solve
@@ -43,7 +43,28 @@ SIZES = (500, 1000, 2000, 5000, 10_000, 30_000, 100_000)
 def run() -> str:
     if not os.environ.get(datasets.DATA_VARIABLE):
         return f"Not measured: set {datasets.DATA_VARIABLE} to the folder of the paper's data sets."
-    return "\n\n".join([paper_table((), (1, 2, 3), 1800), no_attacker((), (2, 3), 1800)])
+    rows = paper_table((), (1, 2, 3), 1800)
+    return "\n\n".join([by_depth(read_tables(rows)[0]), rows, no_attacker((), (2, 3), 1800)])
+
+
+def deep() -> str:
+    rows = paper_table((), (4,), 150)
+    return "\n\n".join([by_depth(read_tables(rows)[0]), rows])
+
+
+def by_depth(rows: Sequence[dict[str, str]]) -> str:
+    """Put the depths of `paper_table` side by side: errors, the bound where it is another, and CPU seconds."""
+    depths = sorted({row["depth"] for row in rows})
+    cells: dict[tuple[str, str], dict[str, str]] = {}
+    for row in rows:
+        if row["data"] != "all":
+            bound = "" if row["bound"] == row["robust errors"] else f" ≥ {row['bound']}"
+            cell = f"{row['robust errors']}{bound} ({row['CPU seconds']} s)"
+            cells.setdefault((row["data"], row["radius"]), {})[row["depth"]] = cell
+    lines = [(*instance, *(by.get(depth, "") for depth in depths)) for instance, by in cells.items()]
+    sums = [row["CPU seconds"] for row in rows if row["data"] == "all"]
+    columns = ("data", "radius", *(f"depth {depth}" for depth in depths))
+    return table(columns, [*lines, ("all, CPU seconds", "", *sums)])
 
 
 @cache
@@ -55,9 +76,7 @@ def training_set(name: str) -> tuple[Any, Any]:
 
 @cache
 def known_optima() -> dict[tuple[str, float, int], float]:
-    path = Path(os.environ[datasets.DATA_VARIABLE]).parent / "reference" / "known.csv"
-    if not path.is_file():
-        return {}
+    path = Path(__file__).parents[1] / "tests" / "data" / "known.csv"
     with path.open() as stream:
         rows = list(csv.DictReader(stream))
     return {(r["dataset"], float(r["epsilon"]), d): float(r[f"optimal_depth{d}"]) for r in rows for d in (1, 2)}
@@ -209,6 +228,16 @@ def profile(name: str, epsilon: float, depth: int, time_limit: float) -> str:
     lines += [f"{level}: {counters}" for level, counters in result.stats.items()]
     lines += [f"{p.seconds:8.3f} s  objective {p.objective:g}  bound {p.bound:g}" for p in result.trace]
     return "\n".join(lines)
+
+
+PARTS = {
+    "deep": deep,
+    "lsu": lambda: against_lsu((2,), 20.0),
+    "anytime": lambda: anytime((), (3, 4), 6.0),
+    "growth": lambda: growth([(n, 10) for n in SIZES] + [(2000, p) for p in WIDTHS], 600.0),
+    "ablation": lambda: ablation(20.0),
+}
+"""Parts that `run` leaves out because they take long."""
 
 
 def main() -> None:

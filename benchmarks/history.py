@@ -35,13 +35,16 @@ Figures = Iterator[tuple[str, str]]
 
 def search(tables: list[list[Row]]) -> Figures:
     """Proofs and times of the exact search; without an attacker against pycontree."""
-    instances, plain = tables[0], tables[1] if len(tables) > 1 else []
+    instances, plain = _with_column(tables, "robust errors"), _with_column(tables, "errors pycontree")
     for depth in sorted({row["depth"] for row in instances}):
         rows = [row for row in instances if row["depth"] == depth and row["data"] != "all"]
         proven = sum(row["robust errors"] == row["bound"] for row in rows)
         seconds = [max(float(row["CPU seconds"]), 1e-3) for row in rows]
         yield f"search, depth {depth}: proven", f"{proven} of {len(rows)}"
-        yield f"search, depth {depth}: CPU s in all, geometric mean", f"{sum(seconds):.2f}, {geometric_mean(seconds):.4f}"
+        yield (
+            f"search, depth {depth}: CPU s in all, geometric mean",
+            f"{sum(seconds):.2f}, {geometric_mean(seconds):.4f}",
+        )
     for depth in sorted({row["depth"] for row in plain}):
         rows = [row for row in plain if row["depth"] == depth and row["data"] != "all"]
         ratios = [max(float(row["CPU seconds"]), 1e-3) / max(float(row["CPU seconds pycontree"]), 1e-3) for row in rows]
@@ -69,7 +72,7 @@ def evaluation(tables: list[list[Row]]) -> Figures:
 
 
 def bounds(tables: list[list[Row]]) -> Figures:
-    """The bound for every model against three ways with SciPy."""
+    """Compare the bound for every model with three ways to get it from SciPy."""
     first = next(iter(tables[0][0]))
     for row in tables[0][1:]:
         yield f"bound, {first}: {row[first]}, time / ours", row["ratio"]
@@ -85,7 +88,7 @@ def learners(tables: list[list[Row]]) -> Figures:
 
 def methods(tables: list[list[Row]]) -> Figures:
     """How many of eight instances each method proves within its limit."""
-    rows = tables[0]
+    rows = _with_column(tables, "status")
     for depth in sorted({row["depth"] for row in rows}):
         here = [row for row in rows if row["depth"] == depth]
         names = list(dict.fromkeys(row["method"] for row in here))
@@ -108,6 +111,11 @@ def cross_validation(tables: list[list[Row]]) -> Figures:
 READERS: dict[str, Callable[[list[list[Row]]], Figures]] = {
     reader.__name__: reader for reader in (search, greedy, evaluation, bounds, learners, methods, cross_validation)
 }
+
+
+def _with_column(tables: list[list[Row]], column: str) -> list[Row]:
+    """Return the first table that has this column; no rows if there is none."""
+    return next((rows for rows in tables if rows and column in rows[0]), [])
 
 
 def _is_number(text: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -19,16 +20,19 @@ copyright = author
 release = version = __version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.viewcode", "numpydoc"]
-# search.html is the name of Sphinx's own page; exact_search.md includes this one.
-exclude_patterns = ["_build", "search.md"]
+exclude_patterns = ["_build", "results/tables"]
 html_theme = "furo"
 html_title = f"hardwood {__version__}"
 default_role = "py:obj"
 myst_heading_anchors = 3
 autosummary_generate = True
+templates_path = ["_templates"]
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 
+BENCHMARKS = HERE.parent / "benchmarks"
+TABLES = HERE / "results" / "tables"
+RESULTS_BLOCK = re.compile(r"^```\{results\} (?P<name>[\w-]+)(?: (?P<number>\d+))?\n```$", re.MULTILINE)
 PICTURES = ("plot_tree_and_regions", "plot_robustness", "plot_convergence")
 
 
@@ -44,17 +48,44 @@ def draw_pictures(app: Any) -> None:
         subprocess.run([sys.executable, str(script), str(folder)], check=True, env=environment)
 
 
-def list_pages(app: Any, page: str, source: list[str]) -> None:
-    """Let the index list every page, also those that it does not name."""
-    if page == "index":
-        named = set(source[0].split())
-        others = sorted(path.stem for path in HERE.glob("*.md") if path.name not in exclude_patterns)
-        source[0] = source[0].replace(
-            "(all other pages)", "\n".join(name for name in others if name not in {"index", *named})
-        )
+def write_tables_of_experiments(app: Any) -> None:
+    """Write the tables of the results files, as ``hardwood reproduce`` does, for the pages to include."""
+    from hardwood.experiments.grid import Grid
+    from hardwood.experiments.log import read_log
+    from hardwood.experiments.outputs import write_tables
+
+    for path in sorted((HERE / "results").glob("*.jsonl.gz")):
+        log = read_log(path)
+        write_tables(Grid.from_record(log.grids[-1]), log, TABLES)
+
+
+def include_results(app: Any, page: str, source: list[str]) -> None:
+    """Replace ``{results} NAME`` by what a benchmark or experiment wrote, ``{results} NAME 2`` by its second table."""
+
+    def text_of(block: re.Match[str]) -> str:
+        name, number = block["name"], block["number"]
+        places = [BENCHMARKS / "results" / f"{name}.md", BENCHMARKS / f"{name}.md", TABLES / f"{name}.md"]
+        path = next((place for place in places if place.is_file()), None)
+        if path is None:
+            return f"*Not measured for this version: `python -m benchmarks {name.replace('-', '.')}`.*"
+        # The page has a heading of its own in place of the file's; those below it go down a level.
+        body = re.sub(r"\A#+ .*\n+", "", path.read_text(encoding="utf-8"))
+        if number is None:
+            return re.sub(r"^#", "##", body, flags=re.MULTILINE)
+        tables: list[str] = re.findall(r"(?:^\|.*\n)+", body, re.MULTILINE)
+        return tables[int(number) - 1]
+
+    source[0] = RESULTS_BLOCK.sub(text_of, source[0])
+
+
+def leave_out_foreign_methods(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out what scikit-learn adds to every estimator for its metadata routing."""
+    return True if name == "get_metadata_routing" or name.endswith("_request") else None
 
 
 def setup(app: Any) -> None:
     """Register what happens before pages are read."""
     app.connect("builder-inited", draw_pictures)
-    app.connect("source-read", list_pages)
+    app.connect("builder-inited", write_tables_of_experiments)
+    app.connect("source-read", include_results)
+    app.connect("autodoc-skip-member", leave_out_foreign_methods)

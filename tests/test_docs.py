@@ -58,6 +58,26 @@ def test_code_on_the_pages_runs(page: Path, tmp_path: Path, monkeypatch: pytest.
     plt.close("all")
 
 
+def test_the_reference_lists_what_the_packages_export() -> None:
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    listed = {line.strip() for line in text.splitlines() if re.fullmatch(r"   [A-Za-z_.]+", line)}
+    exported = set(hardwood.__all__) - {"__version__"}
+    for room in ("bounds", "data", "evaluation", "export", "plotting", "solvers"):
+        names = importlib.import_module(f"hardwood.{room}").__all__
+        exported |= {f"{room}.{name}" for name in names if name not in hardwood.__all__}
+    assert listed == exported
+
+
+def test_every_table_that_a_page_includes_can_be_made() -> None:
+    from benchmarks.__main__ import runs
+
+    known = {name.replace(".", "-") for name in runs()} | {"history"}
+    for page in PAGES:
+        for name in re.findall(r"^```\{results\} ([\w-]+)", page.read_text(encoding="utf-8"), re.MULTILINE):
+            of_experiment = name.startswith(("table", "optimality", "epsilons", "runtime", "xor"))
+            assert name in known or of_experiment, f"{page.name} includes {name}, which no command writes"
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_in_docstrings_are_true(name: str) -> None:
     try:

@@ -1,0 +1,65 @@
+"""How well time limits are kept: solver × size × limit, and by how much each is passed.
+
+The promise is 5 % and a second, for every solver and any shape. Set LIMITS (seconds, separated by commas; 2 and 10) to
+measure others. Shapes are made up, with labels of a depth-2 tree and 15 % of them wrong, so that proofs take long.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+import numpy as np
+
+from benchmarks.report import table
+from hardwood import HardwoodError, Problem, solve
+
+SHAPES = ((600, 10, 2), (10_000, 16, 7), (20_000, 30, 2), (100_000, 50, 2))
+"""Samples, features, classes."""
+
+SOLVERS = ("search", "maxsat-lsu", "maxsat-rc2", "milp", "binary-milp", "cp-sat", "treant")
+DEPTH = 3
+
+
+def shaped(n: int, p: int, n_classes: int) -> tuple[Any, Any]:
+    """Return samples and labels of one shape."""
+    rng = np.random.default_rng(n)
+    X = rng.random((n, p))
+    y = 2 * (X[:, 0] < 0.5) + np.where(X[:, 0] < 0.5, X[:, 1] < 0.4, X[:, 2] < 0.7)
+    return X, np.where(rng.random(n) < 0.15, rng.integers(0, n_classes, n), y % n_classes)
+
+
+def run() -> str:
+    """Measure every solver on every shape at every limit."""
+    limits = [float(text) for text in os.environ.get("LIMITS", "2,10").split(",")]
+    rows: list[tuple[Any, ...]] = []
+    for n, p, n_classes in SHAPES:
+        X, y = shaped(n, p, n_classes)
+        for solver in SOLVERS:
+            for limit in limits:
+                rows.append((f"{n:,} x {p}, {n_classes} classes", solver, f"{limit:g}", *cells(X, y, solver, limit)))
+                print(*rows[-1], flush=True)
+    columns = ("shape", "solver", "limit s", "seconds", "passed by", "objective", "gap", "ended by")
+    return f"Depth {DEPTH}, radius 0.02, one thread. Kept is a limit that is passed by at most 5 % + 1 s.\n\n" + table(
+        columns, rows
+    )
+
+
+def cells(X: Any, y: Any, solver: str, limit: float) -> tuple[str, ...]:
+    """Return what one run took and left; the clock starts before the problem is built, as in ``fit``."""
+    started = time.perf_counter()
+    try:
+        problem = Problem.from_data(X, y, 0.02, DEPTH)
+        result = solve(problem, solver, time_limit=limit, started=started)
+    except HardwoodError as error:
+        return f"{time.perf_counter() - started:.2f}", "", "", "", f"refused: {str(error).split(';')[0][:80]}"
+    seconds = time.perf_counter() - started
+    passed = max(0.0, seconds - limit)
+    mark = "" if passed <= 0.05 * limit + 1 else " **not kept**"
+    ended = str(getattr(result.stopped_by, "value", result.stopped_by))
+    return f"{seconds:.2f}", f"{passed:.2f}{mark}", f"{result.objective:g}", f"{result.gap:.1%}", ended
+
+
+if __name__ == "__main__":
+    print(run())
