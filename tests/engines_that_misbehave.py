@@ -58,6 +58,10 @@ def never_ends(job: Job, send: Send) -> None:
     time.sleep(600)
 
 
+def never_builds(job: Job, send: Send) -> None:
+    time.sleep(600)
+
+
 def claims_too_little(job: Job, send: Send) -> None:
     send(Found(_stump(job), -1.0))
 

@@ -41,7 +41,7 @@ class Worker:
         self._write([job])
         # Every message is taken, to the last: the next job begins with an empty pipe.
         deadline = time.monotonic() + 120
-        assert child._relay(self._messages, receive, lambda: time.monotonic() > deadline, lambda: 1.0)
+        assert child._Relay(self._messages, receive).until_end(lambda: time.monotonic() > deadline, lambda: 1.0)
 
     def close(self) -> None:
         assert self._process.stdin is not None

@@ -17,6 +17,8 @@ import pytest
 import hardwood
 from hardwood import EndReason, InvalidInputError, MissingEngineError, Problem, Status, solve
 from hardwood.solvers import registry
+from hardwood.solvers.engines import child
+from hardwood.solvers.engines.child import EngineNotReadyWarning
 from hardwood.solvers.engines.solver import EngineSolver, available_memory
 from hardwood.solvers.formulations.encoding import Encoding
 from hardwood.solvers.registry import Engine
@@ -41,6 +43,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Any:
             name = "told"
             summary = ""
             engines = (Engine("told", "numpy"),)
+            folders = (str(Path(__file__).parents[1]),)
 
             def _target(self, engine: Engine) -> str:
                 return f"engines_that_misbehave:{function}"
@@ -81,11 +84,12 @@ def test_what_an_engine_found_before_it_was_killed_is_returned(told: Any) -> Non
 
 def test_an_engine_that_dies_at_once_is_named_with_its_last_words(told: Any) -> None:
     with pytest.warns(
-        SolverFailureWarning, match=r"solver 'told' failed \(its process died: the library could not be loaded\)"
+        SolverFailureWarning,
+        match=r"solver 'told' failed \(its process died while building its model: the library could not be loaded\)",
     ):
         result = solve(PROBLEM, told("dies_at_once"), options={"strengthen": False})
     assert result.stopped_by is EndReason.FAILURE
-    assert result.failure == "its process died: the library could not be loaded"
+    assert result.failure == "its process died while building its model: the library could not be loaded"
 
 
 def test_an_engine_that_is_killed_before_its_first_tree_leaves_the_best_leaf_and_the_bound_of_any_model(
@@ -132,17 +136,138 @@ def test_the_child_is_another_process_and_loads_only_what_it_needs(told: Any) ->
     assert result.stats["loaded"] == []
 
 
-def run_script(text: str, folder: Path) -> str:
-    """Run a program as a user would: a file, without a guard around its main part."""
-    script = folder / "program.py"
+def run_script(text: str, folder: Path, name: str = "program.py") -> str:
+    """Run a program as a user would: a file, without a guard around its main part, in its own folder."""
+    script = folder / name
     script.write_text(textwrap.dedent(text))
     source = Path(hardwood.__file__).parents[1]
     environment = {**os.environ, "PYTHONPATH": str(source)}
     done = subprocess.run(
-        [sys.executable, script], env=environment, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, script], env=environment, cwd=folder, capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+HOSTILE = "import os; open({marker!r}, 'a').write(__name__ + chr(10)); raise SystemExit('a stranger was let in')"
+SOLVE_XOR = """
+    from hardwood import Problem, solve
+    problem = Problem.from_data([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0], 0.1, 2)
+    for solver in ("milp", "maxsat-rc2"):
+        print(solve(problem, solver, time_limit=60).status.name)
+"""
+
+
+@pytest.mark.parametrize("command", ["hardwood", "program"])
+def test_nothing_in_the_working_directory_is_run(tmp_path: Path, command: str) -> None:
+    marker, work, elsewhere = tmp_path / "marker", tmp_path / "work", tmp_path / "elsewhere"
+    work.mkdir()
+    elsewhere.mkdir()
+    for name in ("pickle", "six", "numpy", "site", "signal", "highspy", "sitecustomize", "usercustomize", "hardwood"):
+        (work / f"{name}.py").write_text(HOSTILE.format(marker=str(marker)))
+    (elsewhere / "program.py").write_text(textwrap.dedent(SOLVE_XOR))
+    (elsewhere / "xor.csv").write_text("a,b,y\n0,0,n\n0,1,p\n1,0,p\n1,1,n\n")
+    # As the installed command does: the interpreter's own folder comes first, not the working directory.
+    (elsewhere / "hardwood_command.py").write_text("from hardwood.cli import main; main()")
+    arguments = {
+        "program": [str(elsewhere / "program.py")],
+        "hardwood": [
+            str(elsewhere / "hardwood_command.py"), "fit", str(elsewhere / "xor.csv"), "--target", "y", "--attack",
+            "0.1", "--depth", "2", "--solver", "milp", "-o", str(elsewhere / "model.json"),
+        ],
+    }[command]  # fmt: skip
+    source = Path(hardwood.__file__).parents[1]
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        env={**os.environ, "PYTHONPATH": str(source)},
+        cwd=work,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not marker.exists(), marker.read_text()
+
+
+@pytest.mark.parametrize("name", ["six.py", "pysat.py", "highspy.py"])
+def test_a_program_with_the_name_of_a_library_is_not_run_again_by_its_engines(tmp_path: Path, name: str) -> None:
+    # Its own folder is first on the program's path, as Python has it; the engines' processes do not look there.
+    output = run_script("print('run', flush=True)" + textwrap.dedent(SOLVE_XOR), tmp_path, name)
+    assert output.split() == ["run", "OPTIMAL", "OPTIMAL"]
+
+
+def test_a_copy_of_hardwood_beside_a_hostile_file_opens_no_door(tmp_path: Path) -> None:
+    marker = tmp_path / "marker"
+    (tmp_path / "hardwood").symlink_to(Path(hardwood.__file__).parent, target_is_directory=True)
+    (tmp_path / "six.py").write_text(HOSTILE.format(marker=str(marker)))
+    (tmp_path / "program").mkdir()
+    (tmp_path / "program" / "program.py").write_text(textwrap.dedent(SOLVE_XOR))
+    done = subprocess.run(
+        [sys.executable, tmp_path / "program" / "program.py"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.stdout.split() == ["OPTIMAL", "OPTIMAL"], done.stderr
+    assert not marker.exists()
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes in /proc")
+def test_a_parent_that_is_killed_leaves_no_engine_behind(tmp_path: Path) -> None:
+    script = tmp_path / "program.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import numpy as np
+            from hardwood import Problem, solve
+            rng = np.random.default_rng(0)
+            problem = Problem.from_data(rng.random((150, 3)), rng.integers(0, 2, 150), 0.01, 3)
+            solve(problem, "maxsat-lsu", on_progress=lambda p: print(p.objective, flush=True))
+            """
+        )
+    )
+    source = Path(hardwood.__file__).parents[1]
+    program = subprocess.Popen(
+        [sys.executable, script], env={**os.environ, "PYTHONPATH": str(source)}, stdout=subprocess.PIPE
+    )
+    assert program.stdout is not None
+    while float(program.stdout.readline()) > 60:  # the leaf loses more, so a better tree comes from the engine
+        pass
+    children = Path(f"/proc/{program.pid}/task/{program.pid}/children").read_text().split()
+    assert children
+    program.kill()
+    program.wait()
+    program.stdout.close()
+    deadline = time.monotonic() + 30
+    while any(_is_alive(pid) for pid in children) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(_is_alive(pid) for pid in children)
+
+
+def _is_alive(pid: str) -> bool:
+    try:
+        return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def test_an_engine_that_has_not_built_its_model_in_time_is_reported_as_such(told: Any) -> None:
+    with pytest.warns(EngineNotReadyWarning, match="the engine's process was still building its model"):
+        result = solve(UNEQUAL, told("never_builds"), time_limit=8.0)
+    assert result.stopped_by is EndReason.TIME_LIMIT
+
+
+def test_a_process_that_has_not_started_in_time_is_reported_as_such(
+    told: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "hangs.py").write_text("import time; time.sleep(600)")
+    monkeypatch.setattr(child, "_BOOTSTRAP", str(tmp_path / "hangs.py"))
+    with pytest.warns(EngineNotReadyWarning, match="the engine's process was still starting"):
+        result = solve(UNEQUAL, told("tells"), time_limit=1.0)
+    assert result.stopped_by is EndReason.TIME_LIMIT
 
 
 def test_highs_then_cp_sat_then_highs_works_in_one_program_without_a_main_guard(tmp_path: Path) -> None:

@@ -3,7 +3,8 @@
 Some engines cannot be loaded into one process together (the pip wheels of highspy and ortools), some ignore their time
 limit, some crash or eat the memory. In a process of its own an engine can be ended at any moment, and nothing that it
 reported before is lost. The child is started with a fresh interpreter rather than by `multiprocessing`, so that a
-user's script needs no ``if __name__ == "__main__"`` and a daemonic worker may fit trees as well.
+user's script needs no ``if __name__ == "__main__"`` and a daemonic worker may fit trees as well. It is isolated (see
+`hardwood.solvers.engines.bootstrap`): nothing in the working directory or beside the user's program is imported.
 
 An engine is a function ``engine(job, send)`` that calls ``send`` with one of the messages `Built`, `Found`, `Proved`.
 """
@@ -21,24 +22,28 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import IO, Any
 
 from hardwood import errors
 from hardwood.errors import HardwoodError
 from hardwood.solvers.formulations.encoding import Choice, Encoding
 
-_BOOTSTRAP = (
-    "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
-    "from hardwood.solvers.engines.child import main; main()"
-)
+_BOOTSTRAP = str(Path(__file__).with_name("bootstrap.py"))
 _POLL = 0.1
 """Seconds between two looks at the clock."""
+_STARTING, _BUILDING, _SEARCHING = "starting", "building its model", "searching"
 
 
 class EngineFailedError(HardwoodError, RuntimeError):
     """The engine's process failed or died; what it had reported before stands."""
+
+
+class EngineNotReadyWarning(UserWarning):
+    """The time was over before the engine had begun to search."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +99,11 @@ class Proved:
 
 
 @dataclass(frozen=True)
+class _Started:
+    """The child is there and has its job."""
+
+
+@dataclass(frozen=True)
 class _Failed:
     kind: str
     text: str
@@ -115,6 +125,7 @@ def run_child(
     *,
     should_stop: Callable[[], bool],
     remaining: Callable[[], float],
+    folders: Sequence[str] = (),
 ) -> None:
     """Run an engine in a process of its own.
 
@@ -130,6 +141,8 @@ def run_child(
         Asked after each message and about ten times a second; the child is ended when it says so.
     remaining : callable
         Seconds left.
+    folders : sequence of str
+        Searched for `target`, if it is neither of hardwood nor installed.
 
     Raises
     ------
@@ -140,44 +153,71 @@ def run_child(
     """
     with tempfile.TemporaryFile() as complaints:
         process = subprocess.Popen(
-            [sys.executable, "-c", _BOOTSTRAP],
+            [sys.executable, "-I", "-X", "utf8", _BOOTSTRAP, str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=complaints,
         )
-        assert process.stdin is not None
-        assert process.stdout is not None
         messages: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        # Writing is left to the thread as well: a child that never reads must not hold up the clock.
-        talk = threading.Thread(
-            target=_talk, args=(process.stdin, [sys.path, target, job], process.stdout, messages), daemon=True
-        )
+        talk = threading.Thread(target=_talk, args=(process, [_places(folders), target, job], messages), daemon=True)
+        relay = _Relay(messages, receive)
         try:
+            # Writing is left to the thread as well: a child that never reads must not hold up the clock.
             talk.start()
-            ended = _relay(messages, receive, should_stop, remaining)
+            ended = relay.until_end(should_stop, remaining)
         finally:
-            process.kill()
-            process.wait()
-            talk.join()
-            process.stdout.close()
-            with contextlib.suppress(BrokenPipeError):
-                process.stdin.close()
+            _end(process, talk)
         if ended:
             return
         # Whatever was on its way when the child was ended still counts.
-        while not messages.empty():
-            message = messages.get()
-            if isinstance(message, Message):
-                receive(message)
-            elif isinstance(message, _Failed) and remaining() > 0:
-                raise _as_error(message)
+        failed = relay.rest()
+        if failed is not None and remaining() > 0:
+            raise _as_error(failed)
         if not should_stop():
-            raise EngineFailedError(f"its process died: {_last_line(complaints) or _how(process.returncode)}")
+            when = "" if relay.stage == _SEARCHING else f" while {relay.stage}"
+            raise EngineFailedError(f"its process died{when}: {_last_line(complaints) or _how(process.returncode)}")
+        if relay.stage != _SEARCHING and remaining() <= 0:
+            warnings.warn(
+                f"the time was over when the engine's process was still {relay.stage}; give it more time or a smaller "
+                "problem, or use solver='search'",
+                EngineNotReadyWarning,
+                stacklevel=2,
+            )
 
 
-def _talk(to_child: IO[bytes], items: list[Any], from_child: IO[bytes], messages: queue.SimpleQueue[Any]) -> None:
-    _write(to_child, items)
-    _read(from_child, messages)
+def _places(folders: Sequence[str]) -> dict[str, list[str]]:
+    """Return where the child finds what it needs: hardwood, installed packages, and what it was told besides."""
+    program = getattr(sys.modules.get("__main__"), "__file__", None)
+    # Python puts the working directory or the folder of the program first on the path; they are the user's.
+    own = {os.getcwd()} | ({os.path.dirname(os.path.abspath(program))} if program else set())
+    installed = [
+        entry
+        for entry in sys.path
+        if os.path.isabs(entry) and entry not in own and os.path.isdir(entry) and any(Path(entry).glob("*.dist-info"))
+    ]
+    return {"hardwood": list(sys.modules["hardwood"].__path__), "installed": installed, "extra": list(folders)}
+
+
+def _talk(process: subprocess.Popen[bytes], items: list[Any], messages: queue.SimpleQueue[Any]) -> None:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        _write(process.stdin, items)
+    except Exception as error:
+        # What cannot be sent must not leave both sides waiting for each other.
+        messages.put(_Failed(type(error).__name__, str(error)))
+    _read(process.stdout, messages)
+
+
+def _end(process: subprocess.Popen[bytes], talk: threading.Thread) -> None:
+    process.kill()
+    process.wait()
+    if talk.ident is not None:
+        talk.join()
+    for stream in (process.stdout, process.stdin):
+        assert stream is not None
+        with contextlib.suppress(BrokenPipeError):
+            stream.close()
 
 
 def _write(stream: IO[bytes], items: list[Any]) -> None:
@@ -201,26 +241,46 @@ def _read(stream: IO[bytes], messages: queue.SimpleQueue[Any]) -> None:
         messages.put(None)
 
 
-def _relay(
-    messages: queue.SimpleQueue[Any],
-    receive: Callable[[Message], None],
-    should_stop: Callable[[], bool],
-    remaining: Callable[[], float],
-) -> bool:
-    """Pass messages on until the engine ends (True), dies or must stop (False)."""
-    while not should_stop():
-        try:
-            message = messages.get(timeout=min(_POLL, max(remaining(), 0.001)))
-        except queue.Empty:
-            continue
-        if isinstance(message, _Ended):
-            return True
-        if message is None:
-            return False
-        if isinstance(message, _Failed):
-            raise _as_error(message)
-        receive(message)
-    return False
+class _Relay:
+    """Passes the messages of a child on and keeps track of how far it is."""
+
+    def __init__(self, messages: queue.SimpleQueue[Any], receive: Callable[[Message], None]) -> None:
+        self._messages = messages
+        self._receive = receive
+        self.stage = _STARTING
+
+    def until_end(self, should_stop: Callable[[], bool], remaining: Callable[[], float]) -> bool:
+        """Pass messages on until the engine ends (True), dies or must stop (False)."""
+        while not should_stop():
+            try:
+                message = self._messages.get(timeout=min(_POLL, max(remaining(), 0.001)))
+            except queue.Empty:
+                continue
+            if isinstance(message, _Ended):
+                return True
+            if message is None:
+                return False
+            if isinstance(message, _Failed):
+                raise _as_error(message)
+            self._take(message)
+        return False
+
+    def rest(self) -> _Failed | None:
+        """Pass on what is left, once the child is gone; return its failure, if it told one."""
+        while not self._messages.empty():
+            message = self._messages.get()
+            if isinstance(message, _Failed):
+                return message
+            if isinstance(message, Message | _Started):
+                self._take(message)
+        return None
+
+    def _take(self, message: Message | _Started) -> None:
+        if isinstance(message, _Started):
+            self.stage = _BUILDING
+            return
+        self.stage = _SEARCHING
+        self._receive(message)
 
 
 def _as_error(failed: _Failed) -> Exception:
@@ -243,9 +303,7 @@ def _how(code: int) -> str:
 
 
 def main() -> None:
-    """Entry point of the child: read the engine's name and its job, run it, stream its messages."""
-    # Ctrl-C reaches the whole process group; the parent decides what it means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Go on from `hardwood.solvers.engines.bootstrap`: read the engine's name and job, run it, stream its messages."""
     _offer_to_the_memory_killer()
     stream = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     # Engines print; their words must not get into the stream.
@@ -260,6 +318,7 @@ def main() -> None:
     module, function = pickle.load(sys.stdin.buffer).split(":")
     job = pickle.load(sys.stdin.buffer)
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    send(_Started())
     try:
         getattr(importlib.import_module(module), function)(job, send)
     except Exception as error:

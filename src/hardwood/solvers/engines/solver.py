@@ -24,7 +24,16 @@ DESCENT_SECONDS, DESCENT_SHARE = 1.0, 0.05
 
 
 class EngineSolver(Solver):
-    """A solver that hands the paper's formulation to a third-party engine."""
+    """A solver that hands the paper's formulation to a third-party engine.
+
+    Class attributes
+    ----------------
+    folders : tuple of str
+        Where the child finds the function that `_target` names, if it is neither part of hardwood nor installed: for
+        solvers that are registered from outside. A child is isolated and searches no other folder.
+    """
+
+    folders: ClassVar[tuple[str, ...]] = ()
 
     options: ClassVar[tuple[Option, ...]] = (
         Option("engine", None, AnyOf(Nothing("the first"), Instance(str, "a name")), "library to run on"),
@@ -74,6 +83,7 @@ class EngineSolver(Solver):
                 receiver(job, run),
                 should_stop=run.should_stop,
                 remaining=run.remaining,
+                folders=self.folders,
             )
 
     def _better_start(self, encoding: Encoding, run: Run) -> Choice:
