@@ -70,7 +70,7 @@ def as_entries(
 ) -> Mapping[str, Any]:
     """Return an object with at least the required keys and, if `optional` is given, no other than these."""
     if not isinstance(value, Mapping):
-        raise _wrong(value, where, "an object")
+        raise wrong(value, where, "an object")
     for key in required:
         if key not in value:
             raise InvalidInputError(f"{where} has no entry {key!r}")
@@ -85,7 +85,7 @@ def as_entries(
 def as_items(value: Any, where: str, count: int | None = None) -> list[Any]:
     """Return a list, of `count` entries if that is given."""
     if not isinstance(value, list | tuple):
-        raise _wrong(value, where, "a list")
+        raise wrong(value, where, "a list")
     if count is not None and len(value) != count:
         raise InvalidInputError(f"{where} has {len(value)} entries; it must have {count}")
     return list(value)
@@ -94,7 +94,7 @@ def as_items(value: Any, where: str, count: int | None = None) -> list[Any]:
 def as_text(value: Any, where: str) -> str:
     """Return text that can be written as UTF-8."""
     if not isinstance(value, str):
-        raise _wrong(value, where, "text")
+        raise wrong(value, where, "text")
     try:
         value.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -112,7 +112,7 @@ def as_texts(value: Any, where: str, count: int | None = None) -> tuple[str, ...
 def as_whole(value: Any, where: str, least: int, most: int) -> int:
     """Return a whole number within limits."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise _wrong(value, where, f"a whole number from {least} to {most}")
+        raise wrong(value, where, f"a whole number from {least} to {most}")
     return int(value)
 
 
@@ -128,20 +128,20 @@ def as_wholes(value: Any, where: str, count: int | None, least: int, most: int) 
 def as_number(value: Any, where: str, least: float = -math.inf) -> float:
     """Return a finite number, not below `least`."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise _wrong(value, where, "a number")
+        raise wrong(value, where, "a number")
     try:
         result = float(value)
     except OverflowError as error:
         raise InvalidInputError(f"{where} is a number that float64 cannot hold") from error
     if not math.isfinite(result) or result < least:
-        raise _wrong(value, where, "a finite number" + ("" if math.isinf(least) else f" >= {least:g}"))
+        raise wrong(value, where, "a finite number" + ("" if math.isinf(least) else f" >= {least:g}"))
     return result
 
 
 def as_flag(value: Any, where: str) -> bool:
     """Return true or false."""
     if not isinstance(value, bool):
-        raise _wrong(value, where, "true or false")
+        raise wrong(value, where, "true or false")
     return value
 
 
@@ -154,7 +154,7 @@ def as_label(value: Any, where: str) -> Label:
     if isinstance(value, int | float):
         as_number(value, where)
         return value
-    raise _wrong(value, where, "text, a number, true or false")
+    raise wrong(value, where, "text, a number, true or false")
 
 
 def as_labels(value: Any, where: str) -> list[Label]:
@@ -209,5 +209,6 @@ def _short(value: Any) -> str:
         return "a number of thousands of digits"
 
 
-def _wrong(value: Any, where: str, right: str) -> InvalidInputError:
+def wrong(value: Any, where: str, right: str) -> InvalidInputError:
+    """Return the error about a value: its place, the value, and what it must be."""
     return InvalidInputError(f"{where} is {_short(value)}; it must be {right}")

@@ -97,30 +97,30 @@ def test_a_grid_can_be_cut_down_and_comes_back_from_the_log() -> None:
     ("change", "message"),
     [
         ('kind = "fit"\nradius = 3', "has the entry 'radius'"),
-        ('kind = "fly"', "kind is 'fly'; it must be one of selection, fit, curve"),
+        ('kind = "fly"', "is 'fly'; it must be one of selection, fit, curve"),
         ('kind = "fit"\ndatasets = ["titanic"]', "data set 'titanic' is not known"),
         ('kind = "fit"\ndatasets = ["moons"]', "no radii for data set 'moons'"),
-        ('kind = "fit"\nradii = [-1]', "radii is [-1]; it must be a list of numbers >= 0"),
+        ('kind = "fit"\nradii = [-1]', "entry 0 is -1; it must be a finite number >= 0"),
         ('kind = "fit"\nradii = "some"', 'it must be "paper", "middle" or a list'),
         ('kind = "fit"\nmethods = ["ID3"]', "method 'ID3' is not known; the methods are: CART; plain"),
-        ('kind = "fit"\ndepths = [1.5]', "depths is [1.5]; it must be a list of whole numbers >= 0"),
-        ('kind = "fit"\ntime_limit = 0', "time_limit is 0; it must be a number of seconds above 0"),
-        ('kind = "fit"\ndatasets = 5', "datasets is 5; it must be a list of texts"),
-        ('kind = "fit"\ndatasets = [5]', "datasets is [5]; it must be a list of texts"),
-        ('kind = "fit"\ndatasets = []', "datasets is []; it must be a list with at least one data set"),
-        ('kind = "fit"\nradii = 0.1', "radii is 0.1; it must be a list of numbers >= 0"),
-        ('kind = "fit"\nradii = [nan]', "radii is [nan]; it must be a list of numbers >= 0"),
-        ('kind = "fit"\nmethods = 3', "methods is 3; it must be a list of texts"),
+        ('kind = "fit"\ndepths = [1.5]', "entry 0 is 1.5; it must be a whole number"),
+        ('kind = "fit"\ntime_limit = 0', "is 0; it must be a number of seconds above 0"),
+        ('kind = "fit"\ndatasets = 5', "is 5; it must be a list"),
+        ('kind = "fit"\ndatasets = [5]', "is 5; it must be text"),
+        ('kind = "fit"\ndatasets = []', "is []; it must be a list with at least one data set"),
+        ('kind = "fit"\nradii = 0.1', "is 0.1; it must be a list"),
+        ('kind = "fit"\nradii = [nan]', "is nan; it must be a finite number"),
+        ('kind = "fit"\nmethods = 3', "is 3; it must be a list"),
         ('kind = "fit"\nmethods = ["forest"]', "experiments fit trees by solvers, and 'forest' is none"),
-        ('kind = "fit"\ndepths = 3', "depths is 3; it must be a list of whole numbers >= 0"),
+        ('kind = "fit"\ndepths = 3', "is 3; it must be a list"),
         ('kind = "fit"', "names no depths"),
-        ('kind = "fit"\ndepths = [1]\nseeds = 0', "seeds is 0; it must be a list of whole numbers >= 0"),
-        ('kind = "fit"\ndepths = [1]\nfolds = [3]', "folds is [3]; it must be a whole number >= 2"),
-        ('kind = "fit"\ndepths = [1]\nbounds = "yes"', "bounds is 'yes'; it must be true or false"),
-        ('kind = "fit"\ntime_limit = [9]', "time_limit is [9]; it must be a number"),
-        ('kind = "fit"\nquick = 1', "quick is 1; it must be a table"),
+        ('kind = "fit"\ndepths = [1]\nseeds = 0', "is 0; it must be a list"),
+        ('kind = "fit"\ndepths = [1]\nfolds = [3]', "is [3]; it must be a whole number from 2"),
+        ('kind = "fit"\ndepths = [1]\nbounds = "yes"', "is 'yes'; it must be true or false"),
+        ('kind = "fit"\ntime_limit = [9]', "is [9]; it must be a number"),
+        ('kind = "fit"\nquick = 1', "is 1; it must be an object"),
         ('kind = "fit"\n[quick]\nquick = 1', "has the entry 'quick'"),
-        ("kind = 7", "kind is 7; it must be text"),
+        ("kind = 7", "is 7; it must be text"),
         ("depths = [1]", "has no entry 'kind'"),
         ("kind = ", "is not a TOML file"),
     ],
@@ -131,6 +131,9 @@ def test_a_wrong_grid_is_refused_with_what_would_be_right(change: str, message: 
     with pytest.raises(InvalidInputError) as caught:
         load_grid(path)
     assert message in str(caught.value)
+    if "it must be" in message and "quick" not in change:
+        # The field is named as it is written in the file.
+        assert f"{change.splitlines()[-1].partition(' ')[0]} of experiment" in str(caught.value)
 
 
 def test_an_unknown_experiment_names_the_known_ones() -> None:
@@ -350,7 +353,8 @@ def test_damage_in_the_middle_is_an_error_with_the_line(tmp_path: Path) -> None:
 def test_every_damaged_record_is_refused_with_one_kind_of_error(tmp_path: Path) -> None:
     log = run(small_grid("fit", depths=(1,), bounds=True), tmp_path / "results.jsonl")
     curve = run(Grid("curves", "curve", (("moons", 0.0),)), tmp_path / "curve.jsonl")
-    records = [*log.grids, *log.cells.values(), *curve.cells.values()]
+    by_kind = {record.cell.kind: record for record in (*log.cells.values(), *curve.cells.values())}
+    records = [*log.grids, *by_kind.values()]
     junk: list[Any] = [None, True, -1, 10**400, "text", [], {}, [None], [[1]], {"kind": "fit"}]
     tried = refused = 0
 
@@ -379,15 +383,15 @@ def test_every_damaged_record_is_refused_with_one_kind_of_error(tmp_path: Path) 
                 else:
                     # What is taken as a record can be written and read again.
                     assert record_from_dict(json.loads(json.dumps(record_to_dict(again), allow_nan=False))) == again
-    assert tried > 2000
+    assert tried > 1000
     assert refused > tried / 2
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"5\n", "it must be a table"),
-        (b"[]\n", "it must be a table"),
+        (b"5\n", "it must be an object"),
+        (b"[]\n", "it must be an object"),
         (b"{}\n", "no entry 'record'"),
         (b'{"record": "cell"}\n', "no entry 'cell'"),
         (b'{"record": "song"}\n', "'grid' or 'cell'"),

@@ -1,17 +1,17 @@
-"""Plain data from outside (JSON, TOML), taken field by field; an error names the field, the value and what is right."""
+"""Tables of named values from outside (JSON, TOML), taken field by field; checked as `hardwood.plain_data` says."""
 
 from __future__ import annotations
 
 import math
-import reprlib
-import sys
-from collections.abc import Callable, Mapping
 from typing import Any, Never
 
 from hardwood.errors import InvalidInputError
+from hardwood.plain_data import as_entries, as_flag, as_items, as_number, as_text, as_texts, as_whole, wrong
 
 REQUIRED: Any = object()
 """Default of a field that must be there."""
+MOST = 2**53
+"""Whole numbers up to here are the same as floats."""
 
 
 class Fields:
@@ -26,96 +26,78 @@ class Fields:
     """
 
     def __init__(self, data: Any, where: str) -> None:
-        if not isinstance(data, Mapping):
-            raise InvalidInputError(f"{where} is {reprlib.repr(data)}; it must be a table of named values")
-        self.data = data
+        self.data = as_entries(data, where, ())
         self.where = where
 
-    def refuse(self, name: str, what: str) -> Never:
+    def place(self, name: str) -> str:
+        """Return how messages call a field."""
+        return f"{name} of {self.where}"
+
+    def refuse(self, name: str, right: str) -> Never:
         """Raise an error about a field: its value, and what it must be."""
-        raise InvalidInputError(f"{self.where}: {name} is {reprlib.repr(self.data[name])}; it must be {what}")
+        raise wrong(self.data[name], self.place(name), right)
 
     def only(self, known: set[str]) -> Fields:
         """Return itself, unless there is a field that is none of these."""
-        unknown = sorted(str(name) for name in set(self.data) - known)
-        if unknown:
-            raise InvalidInputError(
-                f"{self.where} has the entry {unknown[0]!r}, which is not known; known are {', '.join(sorted(known))}"
-            )
+        as_entries(self.data, self.where, (), known)
         return self
 
-    def _take(self, name: str, accepts: Callable[[Any], bool], what: str, default: Any) -> Any:
-        if name not in self.data:
-            if default is REQUIRED:
-                raise InvalidInputError(f"{self.where} has no entry {name!r}")
-            return default
-        if not accepts(self.data[name]):
-            self.refuse(name, what)
-        return self.data[name]
+    def is_given(self, name: str) -> bool:
+        """Whether there is such a field, and not null."""
+        return self.data.get(name) is not None
+
+    def _given(self, name: str, default: Any) -> bool:
+        if name not in self.data and default is REQUIRED:
+            raise InvalidInputError(f"{self.where} has no entry {name!r}")
+        return name in self.data
 
     def text(self, name: str, default: Any = REQUIRED) -> Any:
         """Return a text."""
-        return self._take(name, lambda value: isinstance(value, str), "text", default)
+        return as_text(self.data[name], self.place(name)) if self._given(name, default) else default
 
     def flag(self, name: str, default: Any = REQUIRED) -> Any:
         """Return true or false."""
-        return self._take(name, lambda value: isinstance(value, bool), "true or false", default)
+        return as_flag(self.data[name], self.place(name)) if self._given(name, default) else default
 
     def whole(self, name: str, default: Any = REQUIRED, *, least: int = 0) -> Any:
         """Return a whole number."""
-        return self._take(name, lambda value: is_whole(value, least), f"a whole number >= {least}", default)
+        return as_whole(self.data[name], self.place(name), least, MOST) if self._given(name, default) else default
 
     def number(self, name: str, default: Any = REQUIRED, *, least: float = -math.inf) -> Any:
         """Return a finite number."""
-        what = "a number" if least == -math.inf else f"a number >= {least:g}"
-        return self._take(name, lambda value: is_number(value) and value >= least, what, default)
+        return as_number(self.data[name], self.place(name), least) if self._given(name, default) else default
 
     def number_or_nothing(self, name: str) -> float | None:
         """Return a finite number, or None for null."""
-        found: float | None = self._take(
-            name, lambda value: value is None or is_number(value), "a number or null", REQUIRED
-        )
-        return found
+        self._given(name, REQUIRED)
+        return None if self.data[name] is None else as_number(self.data[name], self.place(name))
 
     def items(self, name: str, default: Any = REQUIRED) -> Any:
         """Return a list of anything."""
-        return self._take(name, lambda value: isinstance(value, list | tuple), "a list", default)
+        return as_items(self.data[name], self.place(name)) if self._given(name, default) else default
 
     def texts(self, name: str, default: Any = REQUIRED) -> Any:
-        """Return a list of texts."""
-        return self._list_of(name, lambda value: isinstance(value, str), "a list of texts", default)
+        """Return a tuple of texts."""
+        return as_texts(self.data[name], self.place(name)) if self._given(name, default) else default
 
     def numbers(self, name: str, default: Any = REQUIRED, *, least: float = -math.inf) -> Any:
-        """Return a list of finite numbers."""
-        what = "a list of numbers" if least == -math.inf else f"a list of numbers >= {least:g}"
-        return self._list_of(name, lambda value: is_number(value) and value >= least, what, default)
+        """Return a tuple of finite numbers."""
+        if not self._given(name, default):
+            return default
+        place = self.place(name)
+        return tuple(as_number(item, f"{place}, entry {k}", least) for k, item in enumerate(self.items(name)))
 
     def wholes(self, name: str, default: Any = REQUIRED, *, least: int = 0) -> Any:
-        """Return a list of whole numbers."""
-        what = f"a list of whole numbers >= {least}"
-        return self._list_of(name, lambda value: is_whole(value, least), what, default)
-
-    def _list_of(self, name: str, accepts: Callable[[Any], bool], what: str, default: Any) -> Any:
-        return self._take(
-            name, lambda value: isinstance(value, list | tuple) and all(map(accepts, value)), what, default
-        )
+        """Return a tuple of whole numbers."""
+        if not self._given(name, default):
+            return default
+        place = self.place(name)
+        return tuple(as_whole(item, f"{place}, entry {k}", least, MOST) for k, item in enumerate(self.items(name)))
 
     def table(self, name: str, default: Any = REQUIRED) -> Fields:
         """Return a table inside this one."""
-        found = self._take(name, lambda value: isinstance(value, Mapping), "a table of named values", default)
-        return Fields(found, f"{self.where}, {name}")
+        return Fields(self.data[name] if self._given(name, default) else default, self.place(name))
 
     def tables(self, name: str) -> list[Fields]:
         """Return a list of tables."""
-        return [Fields(item, f"{self.where}, {name}[{k}]") for k, item in enumerate(self.items(name))]
-
-
-def is_whole(value: Any, least: int) -> bool:
-    """Whether a value is a whole number that is large enough."""
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value < 2**63
-
-
-def is_number(value: Any) -> bool:
-    """Whether a value is a finite number."""
-    # A whole number beyond all floats is no number here.
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+        return [Fields(item, f"{name}[{k}] of {self.where}") for k, item in enumerate(self.items(name))]

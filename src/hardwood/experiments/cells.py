@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from hardwood.data.datasets import Dataset, Split, load, make_blobs, make_moons, make_xor, paper_split
-from hardwood.data.fields import Fields, is_number
+from hardwood.data.fields import Fields
 from hardwood.evaluation.methods import Recipe
 from hardwood.evaluation.metrics import accuracy, adversarial_accuracy
 from hardwood.experiments.nodes import describe_nodes
 from hardwood.experiments.outcomes import BoundOutcome, CurveOutcome, FitOutcome, Scores
+from hardwood.plain_data import plain
 from hardwood.problem.problem import Problem
 from hardwood.solvers import solve
 from hardwood.tree.tree import Tree
@@ -85,7 +86,6 @@ class FitCell:
     @classmethod
     def from_fields(cls, given: Fields) -> Self:
         """Inverse of `to_dict`."""
-        nothing = {name for name in ("fold", "folds") if given.data.get(name) is None}
         return cls(
             dataset=given.text("dataset"),
             radius=given.number("radius", least=0),
@@ -94,8 +94,8 @@ class FitCell:
             time_limit=given.number("time_limit", least=0),
             seed=given.whole("seed"),
             radius_factor=given.number("radius_factor", least=0),
-            fold=None if "fold" in nothing else given.whole("fold"),
-            folds=None if "folds" in nothing else given.whole("folds", least=2),
+            fold=given.whole("fold") if given.is_given("fold") else None,
+            folds=given.whole("folds", least=2) if given.is_given("folds") else None,
         )
 
     def run(self, data: Dataset) -> FitOutcome:
@@ -230,11 +230,8 @@ def cell_from_fields(given: Fields) -> Cell:
 
 def read_recipe(given: Fields) -> Recipe:
     """Inverse of `Recipe.to_dict`."""
-    start = None if given.data.get("start") is None else given.text("start")
-    options = given.table("options").data
-    if not all(isinstance(value, str | bool | None) or is_number(value) for value in options.values()):
-        given.refuse("options", "a table of texts, numbers, true and false")
-    return Recipe(given.text("solver"), dict(options), start)
+    options = plain(given.table("options").data, given.place("options"))
+    return Recipe(given.text("solver"), dict(options), given.text("start") if given.is_given("start") else None)
 
 
 def key_of(cell: Cell) -> str:

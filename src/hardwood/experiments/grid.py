@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from hardwood.data.fields import Fields, is_number
+from hardwood.data.fields import Fields
 from hardwood.evaluation.methods import Method, Recipe
 from hardwood.evaluation.selection import Candidate, candidates
 from hardwood.experiments.cells import FitCell, read_recipe
+from hardwood.plain_data import as_items, as_number, as_text
 
 KINDS = ("selection", "fit", "curve")
 CONSTANT = Recipe("greedy")
@@ -117,12 +118,9 @@ class Grid:
 
 
 def _read_instances(given: Fields) -> tuple[tuple[str, float], ...]:
-    found = given.items("instances")
-    for entry in found:
-        fine = isinstance(entry, list | tuple) and len(entry) == 2 and isinstance(entry[0], str)
-        if not fine or not is_number(entry[1]):
-            given.refuse("instances", "a list of [data set, radius]")
-    return tuple((dataset, radius) for dataset, radius in found)
+    where = given.place("instances")
+    pairs = (as_items(entry, where, 2) for entry in given.items("instances"))
+    return tuple((as_text(dataset, where), as_number(radius, where, 0)) for dataset, radius in pairs)
 
 
 def _read_method(given: Fields) -> Method:

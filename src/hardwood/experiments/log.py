@@ -22,6 +22,7 @@ from hardwood.errors import HardwoodError, InvalidInputError
 from hardwood.experiments.grid import Grid
 from hardwood.experiments.outcomes import BoundOutcome, CurveOutcome, FitOutcome
 from hardwood.experiments.records import CellRecord, Record, record_from_dict, record_to_dict
+from hardwood.plain_data import parse_json
 
 _GZIP = b"\x1f\x8b"
 MOST_BYTES = 4 << 30
@@ -85,12 +86,11 @@ def read_log(path: str | os.PathLike[str]) -> Log:
         content = _unpacked(content, path)
     for number, line in enumerate(content[: _whole_lines(content)].splitlines(), start=1):
         try:
-            log.take(record_from_dict(json.loads(line)))
+            log.take(record_from_dict(parse_json(line.decode("utf-8"))))
         except InvalidInputError as error:
             raise InvalidInputError(f"{path}, line {number} is not a result of an experiment: {error}") from error
-        except (ValueError, RecursionError) as error:
-            # json's own errors: no JSON, or brackets nested too deep.
-            raise InvalidInputError(f"{path}, line {number} is not a result of an experiment: {error}") from error
+        except UnicodeDecodeError as error:
+            raise InvalidInputError(f"{path}, line {number} is not a result of an experiment: no UTF-8") from error
     return log
 
 

@@ -8,7 +8,8 @@ from typing import Any, Self
 import numpy as np
 
 from hardwood.arrays import BoolArray
-from hardwood.data.fields import Fields, is_number, is_whole
+from hardwood.data.fields import MOST, Fields
+from hardwood.plain_data import as_flag, as_items, as_number, as_whole
 from hardwood.problem.problem import Problem
 from hardwood.tree.reach import reached_nodes, robust_errors
 from hardwood.tree.tree import Tree
@@ -71,23 +72,20 @@ class NodeReach:
         reach = tuple(given.wholes("reach"))
         if "certain" in given.data:
             return cls(reach, LeafReach(tuple(given.wholes("certain")), given.whole("lost")))
-        across = given.items("across")
-        if not all(isinstance(row, list | tuple) and _is_sample(*row) for row in across):
-            given.refuse("across", "a list of [sample, class, value, lost]")
         split = SplitReach(
             left=tuple(given.wholes("left")),
             right=tuple(given.wholes("right")),
             both=tuple(given.wholes("both")),
             margin=given.number_or_nothing("margin"),
-            across=tuple((int(i), int(label), float(value), bool(lost)) for i, label, value, lost in across),
+            across=tuple(_read_sample(row, given.place("across")) for row in given.items("across")),
         )
         return cls(reach, split)
 
 
-def _is_sample(*row: Any) -> bool:
-    return (
-        len(row) == 4 and is_whole(row[0], 0) and is_whole(row[1], 0) and is_number(row[2]) and isinstance(row[3], bool)
-    )
+def _read_sample(row: Any, where: str) -> tuple[int, int, float, bool]:
+    sample, label, value, lost = as_items(row, where, 4)
+    whole = as_whole(sample, where, 0, MOST), as_whole(label, where, 0, MOST)
+    return *whole, as_number(value, where), as_flag(lost, where)
 
 
 def _plain(value: Any) -> Any:

@@ -10,9 +10,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from hardwood.bounds import AccuracyBound, EpsilonCurve
-from hardwood.data.fields import Fields, is_number
+from hardwood.data.fields import Fields
 from hardwood.errors import InvalidInputError
 from hardwood.experiments.nodes import NodeReach
+from hardwood.export.tree_data import tree_from_data, tree_to_data
+from hardwood.plain_data import as_items, as_number
 from hardwood.solvers.result import Result, Status
 from hardwood.tree.tree import Tree
 
@@ -91,7 +93,8 @@ class FitOutcome:
         """Plain data for JSON."""
         plain = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "scores"}
         plain |= asdict(self.scores)
-        plain |= {"status": self.status.value, "trace": [list(row) for row in self.trace], "tree": self.tree.to_dict()}
+        plain |= {"status": self.status.value, "trace": [list(row) for row in self.trace]}
+        plain["tree"] = tree_to_data(self.tree)
         if self.nodes is None:
             del plain["nodes"]
         else:
@@ -120,9 +123,9 @@ class FitOutcome:
             n_train=given.whole("n_train", least=1),
             n_test=given.whole("n_test"),
             scores=Scores(**{field.name: given.number(field.name) for field in fields(Scores)}),
-            tree=_read_tree(given),
-            nodes=tuple(map(NodeReach.from_fields, given.tables("nodes"))) if "nodes" in given.data else None,
-            samples=_read_rows(given, "samples") if "samples" in given.data else None,
+            tree=tree_from_data(given.table("tree").data, given.place("tree")),
+            nodes=tuple(map(NodeReach.from_fields, given.tables("nodes"))) if given.is_given("nodes") else None,
+            samples=_read_rows(given, "samples") if given.is_given("samples") else None,
         )
 
 
@@ -206,31 +209,24 @@ def outcome_from_fields(kind: str, given: Fields) -> Outcome:
 
 
 def _read_trace(given: Fields) -> tuple[TraceRow, ...]:
-    rows = given.items("trace")
-    for row in rows:
-        fine = isinstance(row, list | tuple) and len(row) == 3 and is_number(row[0])
-        if not fine or not all(value is None or is_number(value) for value in row):
-            given.refuse("trace", "a list of [seconds, objective or null, bound or null]")
-    if not rows:
+    where = given.place("trace")
+    found: list[TraceRow] = []
+    for row in given.items("trace"):
+        seconds, objective, bound = as_items(row, where, 3)
+        known = _number_or_nothing(objective, where), _number_or_nothing(bound, where)
+        found.append((as_number(seconds, where), *known))
+    if not found:
         given.refuse("trace", "a list with at least one entry")
-    return tuple((row[0], row[1], row[2]) for row in rows)
+    return tuple(found)
+
+
+def _number_or_nothing(value: Any, where: str) -> float | None:
+    return None if value is None else as_number(value, where)
 
 
 def _read_rows(given: Fields, name: str) -> tuple[tuple[float, ...], ...]:
-    rows = given.items(name)
-    if not all(isinstance(row, list | tuple) and all(map(is_number, row)) for row in rows):
-        given.refuse(name, "a list of lists of numbers")
-    return tuple(map(tuple, rows))
-
-
-def _read_tree(given: Fields) -> Tree:
-    data = dict(given.table("tree").data)
-    try:
-        return Tree.from_dict(data)
-    except InvalidInputError as error:
-        raise InvalidInputError(f"{given.where}, tree: {error}") from error
-    except (TypeError, ValueError, KeyError, IndexError, RecursionError) as error:
-        raise InvalidInputError(f"{given.where}, tree is not a tree: {error}") from error
+    where = given.place(name)
+    return tuple(tuple(as_number(value, where) for value in as_items(row, where)) for row in given.items(name))
 
 
 def _thinned(points: Sequence[TraceRow]) -> tuple[TraceRow, ...]:

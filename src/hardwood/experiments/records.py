@@ -100,7 +100,7 @@ class CellRecord:
             machine=Machine(
                 machine.text("system"),
                 machine.text("processor"),
-                None if machine.data.get("cores") is None else machine.whole("cores"),
+                machine.whole("cores") if machine.is_given("cores") else None,
             ),
             version=_version(given),
         )
