@@ -50,13 +50,12 @@ def draw_pictures(app: Any) -> None:
 
 def write_tables_of_experiments(app: Any) -> None:
     """Write the tables of the results files, as ``hardwood reproduce`` does, for the pages to include."""
-    from hardwood.experiments.grid import Grid
     from hardwood.experiments.log import read_log
     from hardwood.experiments.outputs import write_tables
 
     for path in sorted((HERE / "results").glob("*.jsonl.gz")):
         log = read_log(path)
-        write_tables(Grid.from_record(log.grids[-1]), log, TABLES)
+        write_tables(log.grids[-1], log, TABLES)
 
 
 def include_results(app: Any, page: str, source: list[str]) -> None:

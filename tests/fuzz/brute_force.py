@@ -22,6 +22,7 @@ from fuzz.cases import MISSING, Case
 
 Number = Fraction | float
 Box = tuple[Number, Number]
+Noise = dict[int, list[tuple[Fraction, Fraction]]]
 LARGEST = Fraction(float(np.finfo(np.float64).max))
 ONE_IN = Fraction(1, 10**9)
 """Ends that the stated reach leaves open by this share of it, or by rounding, may count as one or as two."""
@@ -60,10 +61,10 @@ class Truth:
         return meet and all(left >> i & left >> k & 1 or right >> i & right >> k & 1 for left, right in self.tests)
 
 
-def truths(case: Case) -> Iterator[Truth]:
+def truths(case: Case, noise: Noise | None = None) -> Iterator[Truth]:
     """The exact boxes if no two ends can be confused by rounding, else boxes a bit too small and a bit too large."""
-    exact, noise = _boxes(case), noise_of_ends(case)
-    tests = _tests(case)
+    exact, tests = _boxes(case), _tests(case)
+    noise = noise_of_ends(case) if noise is None else noise
     if _is_clear(exact, noise):
         yield Truth(exact, tests)
         return
@@ -123,7 +124,7 @@ def _box(case: Case, i: int, j: int) -> Box:
     return (-inf if low < -LARGEST else low), (inf if high > LARGEST else high)
 
 
-def noise_of_ends(case: Case) -> dict[int, list[tuple[Fraction, Fraction]]]:
+def noise_of_ends(case: Case) -> Noise:
     """What rounding can have done to each end: 0 where the attacker does not move it."""
     kind: Any = np.float32 if case.dtype == "float32" else np.float64
 
@@ -142,7 +143,7 @@ def noise_of_ends(case: Case) -> dict[int, list[tuple[Fraction, Fraction]]]:
     }
 
 
-def _is_clear(exact: dict[int, list[Box]], noise: dict[int, list[tuple[Fraction, Fraction]]]) -> bool:
+def _is_clear(exact: dict[int, list[Box]], noise: Noise) -> bool:
     """Whether ends of a feature are equal or farther apart than any rounding."""
     for j, boxes in exact.items():
         widest: dict[Number, Fraction] = {}
