@@ -34,6 +34,7 @@ PUBLIC = [
     "accuracy",
     "adversarial_accuracy",
     "adversarial_accuracy_bound",
+    "as_ensemble",
     "attack_samples",
     "choose_epsilons",
     "epsilon_curve",

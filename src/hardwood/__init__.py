@@ -19,6 +19,7 @@ from hardwood.solvers.solve import solve
 from hardwood.tree.tree import Tree
 
 if TYPE_CHECKING:
+    from hardwood.ensembles.conversion import as_ensemble
     from hardwood.estimators.cross_validation import RobustTreeCV, make_adversarial_scorer
     from hardwood.estimators.forest import RobustForestClassifier
     from hardwood.estimators.treant import RobustRelabeler, TreantClassifier
@@ -47,6 +48,7 @@ __all__ = [
     "accuracy",
     "adversarial_accuracy",
     "adversarial_accuracy_bound",
+    "as_ensemble",
     "attack_samples",
     "choose_epsilons",
     "epsilon_curve",
@@ -66,6 +68,7 @@ _LAZY = {
     "RobustTreeCV": "hardwood.estimators.cross_validation",
     "RobustTreeClassifier": "hardwood.estimators.trees",
     "TreantClassifier": "hardwood.estimators.treant",
+    "as_ensemble": "hardwood.ensembles.conversion",
     "make_adversarial_scorer": "hardwood.estimators.cross_validation",
 }
 

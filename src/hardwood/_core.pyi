@@ -247,3 +247,32 @@ def best_stump(problem: SearchProblem) -> tuple[int, IntArray]:
 
 def merge_rows(lower: Int32Array, upper: Int32Array, label: IntArray) -> tuple[IntArray, IntArray]:
     """Group equal boxes of one class: the group of each row, and a row of each group, in lexicographic order."""
+# Ensembles whose leaves add up to scores.
+
+class ScoredTrees:
+    """Trees whose leaves add up to scores, in the arithmetic of a library; see `hardwood.ensembles.scores`."""
+
+    def __init__(
+        self,
+        root: IntArray,
+        feature: IntArray,
+        threshold: FloatArray,
+        left: IntArray,
+        right: IntArray,
+        missing_left: NDArray[np.uint8],
+        value: FloatArray,
+        base: FloatArray,
+        n_features: int,
+        link: int,
+        single: bool,
+        divisor: float,
+        cutoff: float,
+        slope: float,
+    ) -> None: ...
+    @property
+    def rounding(self) -> float:
+        """By how much the sums of the library can differ from the exact ones."""
+    def sums(self, X: FloatArray) -> FloatArray:
+        """Return the sums of the leaves at each row of X, before division and link."""
+    def classes(self, sums: FloatArray) -> IntArray:
+        """Return the class, as an index, that each row of sums stands for."""

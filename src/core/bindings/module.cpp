@@ -10,4 +10,5 @@ NB_MODULE(_core, m)
     hardwood::bindConflicts(m);
     hardwood::bindRelabel(m);
     hardwood::bindSearch(m);
+    hardwood::bindEnsembleScores(m);
 }
