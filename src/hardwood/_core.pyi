@@ -173,11 +173,13 @@ def try_labelings(
 # The exact search (docs/search.md). A tree is an array of five rows: feature, threshold index, left, right, label.
 
 class SearchProblem:
-    """Merged boxes in ranks, classes, whole-number weights; see `hardwood.solvers.search.model`."""
+    """Merged boxes, classes, whole-number weights: the boxes are `rows` of the ranks `lower` and `upper`."""
 
     def __init__(
         self,
-        rank: Int32Array,
+        lower: Int32Array,
+        upper: Int32Array,
+        rows: IntArray,
         n_ranks: IntArray,
         label: IntArray,
         count: IntArray,

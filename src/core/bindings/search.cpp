@@ -78,12 +78,12 @@ void checkRanks(Problem const &problem)
     {
         auto const lower = problem.lower(j);
         auto const upper = problem.upper(j);
+        auto const nRanks = problem.nRanks[j];
         for (Index i = 0; i < problem.nSamples; ++i)
-            require(lower[i] >= -1 && lower[i] < std::max<Index>(problem.nRanks[j], 0) && upper[i] >= 0 &&
-                        upper[i] <= problem.nRanks[j] && lower[i] <= upper[i],
-                    "the ends of sample " + std::to_string(i) + " on feature " + std::to_string(j) + " have the ranks " +
-                        std::to_string(lower[i]) + " and " + std::to_string(upper[i]) + " of " +
-                        std::to_string(problem.nRanks[j]));
+            if (lower[i] < -1 || upper[i] < 0 || lower[i] > upper[i] || upper[i] > nRanks || lower[i] >= nRanks)
+                require(false, "the ends of sample " + std::to_string(i) + " on feature " + std::to_string(j) +
+                                   " have the ranks " + std::to_string(lower[i]) + " and " + std::to_string(upper[i]) +
+                                   "; there are " + std::to_string(nRanks));
     }
 }
 
@@ -97,11 +97,12 @@ void checkWeights(Problem const &problem)
     Weight sum = problem.penalty;
     for (Index i = 0; i < problem.nSamples; ++i)
     {
-        require(problem.weight[i] >= 0 && problem.count[i] >= 0, "weights and counts must not be negative");
-        require(problem.weight[i] <= problem.forbidden - sum, "the weights and a leaf must sum to less than forbidden");
+        auto const isNegative = problem.weight[i] < 0 || problem.count[i] < 0;
+        if (isNegative || problem.weight[i] >= problem.forbidden - sum)
+            require(false, isNegative ? "weights and counts must not be negative"
+                                      : "the weights and a leaf must sum to less than forbidden");
         sum += problem.weight[i];
     }
-    require(sum < problem.forbidden, "the weights and a leaf must sum to less than forbidden");
 }
 
 template <class T>
@@ -113,24 +114,40 @@ Array<T> copied(In<std::int64_t, 1> const &array, Index size, std::string const 
     return copy;
 }
 
-Problem makeProblem(In<Rank, 3> const &rank, In<std::int64_t, 1> const &nRanks, In<std::int64_t, 1> const &label,
+// The ranks of the chosen rows, feature by feature: copied in blocks that stay in the cache.
+Array<Rank> transposed(Grid<Rank const> rank, Span<std::int64_t const> rows)
+{
+    constexpr Index block = 16;
+    auto const n = rows.size();
+    auto copy = Array<Rank>::unwritten(rank.columns() * n);
+    for (Index first = 0; first < rank.columns(); first += block)
+    {
+        auto const end = std::min(first + block, rank.columns());
+        for (Index i = 0; i < n; ++i)
+            for (Index j = first; j < end; ++j)
+                copy[j * n + i] = rank(rows[i], j);
+    }
+    return copy;
+}
+
+Problem makeProblem(In<Rank, 2> const &lower, In<Rank, 2> const &upper, In<std::int64_t, 1> const &rows,
+                    In<std::int64_t, 1> const &nRanks, In<std::int64_t, 1> const &label,
                     In<std::int64_t, 1> const &count, In<std::int64_t, 1> const &weight, Index nClasses, Weight penalty,
                     Weight forbidden, Weight step, Index minLeaf)
 {
     Problem problem;
-    require(rank.shape(0) == 2 && rank.shape(1) > 0 && rank.shape(2) > 0,
-            "rank must have the shape (2, features, samples), none of them empty");
-    problem.nFeatures = static_cast<Index>(rank.shape(1));
-    problem.nSamples = static_cast<Index>(rank.shape(2));
-    require(problem.nSamples < (Index{1} << 31), "there are more samples than an event can name");
+    problem.nFeatures = static_cast<Index>(lower.shape(1));
+    problem.nSamples = static_cast<Index>(rows.shape(0));
     problem.nClasses = nClasses;
-    require(nClasses >= 2 && nClasses < (Index{1} << 31), "there must be at least two classes");
     auto const n = problem.nSamples;
-    auto const half = problem.nFeatures * n;
+    require(lower.shape(0) == upper.shape(0) && lower.shape(1) == upper.shape(1),
+            "lower and upper ranks must have the same shape");
+    require(n > 0 && problem.nFeatures > 0, "there must be a sample and a feature");
+    require(n < (Index{1} << 31), "there are more samples than an event can name");
+    require(nClasses >= 2 && nClasses < (Index{1} << 31), "there must be at least two classes");
+    requireRange(spanOf(rows), 0, static_cast<Index>(lower.shape(0)) - 1, "rows");
     requireRange(spanOf(label), 0, nClasses - 1, "label");
-    requireRange(spanOf(nRanks), 0, (Index{1} << 31) - 2, "n_ranks");
-    problem.lowerRank = Array<Rank>::copy(Span<Rank const>(rank.data(), half));
-    problem.upperRank = Array<Rank>::copy(Span<Rank const>(rank.data() + half, half));
+    requireRange(spanOf(nRanks), 0, (Index{1} << 30) - 2, "n_ranks");
     problem.nRanks = copied<Index>(nRanks, problem.nFeatures, "n_ranks");
     problem.label = copied<Label>(label, n, "label");
     problem.count = copied<Index>(count, n, "count");
@@ -140,6 +157,8 @@ Problem makeProblem(In<Rank, 3> const &rank, In<std::int64_t, 1> const &nRanks, 
     problem.step = step;
     problem.minLeaf = minLeaf;
     nb::gil_scoped_release release;
+    problem.lowerRank = transposed(gridOf(lower), spanOf(rows));
+    problem.upperRank = transposed(gridOf(upper), spanOf(rows));
     checkRanks(problem);
     checkWeights(problem);
     problem.orderEvents();
@@ -178,16 +197,18 @@ void bindProblem(nb::module_ &m)
     nb::class_<Problem>(m, "SearchProblem", "Merged boxes in ranks, classes, whole-number weights.")
         .def(
             "__init__",
-            [](Problem *self, In<Rank, 3> const &rank, In<std::int64_t, 1> const &nRanks,
-               In<std::int64_t, 1> const &label, In<std::int64_t, 1> const &count, In<std::int64_t, 1> const &weight,
-               Index nClasses, Weight penalty, Weight forbidden, Weight step, Index minLeaf)
+            [](Problem *self, In<Rank, 2> const &lower, In<Rank, 2> const &upper, In<std::int64_t, 1> const &rows,
+               In<std::int64_t, 1> const &nRanks, In<std::int64_t, 1> const &label, In<std::int64_t, 1> const &count,
+               In<std::int64_t, 1> const &weight, Index nClasses, Weight penalty, Weight forbidden, Weight step,
+               Index minLeaf)
             {
-                new (self) Problem(
-                    makeProblem(rank, nRanks, label, count, weight, nClasses, penalty, forbidden, step, minLeaf));
+                new (self) Problem(makeProblem(lower, upper, rows, nRanks, label, count, weight, nClasses, penalty,
+                                               forbidden, step, minLeaf));
             },
-            nb::arg("rank").noconvert(), nb::arg("n_ranks").noconvert(),
-             nb::arg("label").noconvert(), nb::arg("count").noconvert(), nb::arg("weight").noconvert(), nb::kw_only(),
-             nb::arg("n_classes"), nb::arg("penalty"), nb::arg("forbidden"), nb::arg("step"), nb::arg("min_leaf"));
+            nb::arg("lower").noconvert(), nb::arg("upper").noconvert(), nb::arg("rows").noconvert(),
+            nb::arg("n_ranks").noconvert(), nb::arg("label").noconvert(), nb::arg("count").noconvert(),
+            nb::arg("weight").noconvert(), nb::kw_only(), nb::arg("n_classes"), nb::arg("penalty"),
+            nb::arg("forbidden"), nb::arg("step"), nb::arg("min_leaf"));
     nb::class_<Options>(m, "SearchOptions", "How hard each bound is tried, and which ideas are used at all.")
         .def(
             "__init__",
@@ -198,10 +219,10 @@ void bindProblem(nb::module_ &m)
                 new (self) Options(makeOptions(rounds, rangeRounds, deepRounds, deepRangeRounds, ascentSteps, firstTree,
                                                useMemory, useRanges, usePool, useLazyScan, useCarry));
             },
-            nb::kw_only(), nb::arg("rounds") = 24, nb::arg("range_rounds") = 4,
-             nb::arg("deep_rounds") = 60, nb::arg("deep_range_rounds") = 20, nb::arg("ascent_steps") = 100,
-             nb::arg("first_tree") = true, nb::arg("use_memory") = true, nb::arg("use_ranges") = true,
-             nb::arg("use_pool") = true, nb::arg("use_lazy_scan") = true, nb::arg("use_carry") = true);
+            nb::kw_only(), nb::arg("rounds") = 24, nb::arg("range_rounds") = 4, nb::arg("deep_rounds") = 60,
+            nb::arg("deep_range_rounds") = 20, nb::arg("ascent_steps") = 100, nb::arg("first_tree") = true,
+            nb::arg("use_memory") = true, nb::arg("use_ranges") = true, nb::arg("use_pool") = true,
+            nb::arg("use_lazy_scan") = true, nb::arg("use_carry") = true);
 }
 
 void bindRoot(nb::module_ &m)

@@ -17,7 +17,7 @@ void Deeper::fill(Span<Event const> source, Index sourceWidth)
         std::fill(side.begin(), side.end(), Weight{0});
     auto const width = 2 * size_;
     makeRoom(events_, problem_.nFeatures * width, problem_.nFeatures * 2 * problem_.nSamples);
-    for (Index j = 0; j < problem_.nFeatures; ++j)
+    for (Index j = 0; j < problem_.nFeatures && !work_.shouldStop(); ++j)
     {
         Index nKept = 0;
         for (auto const event : source.part(j * sourceWidth, sourceWidth))
@@ -60,8 +60,8 @@ void Deeper::openChild(Index side, Range const &range)
     auto const upper = problem_.upper(range.feature);
     for (auto const i : ids())
     {
-        auto isMember = (reach_[i] & (1 << side)) != 0 &&
-                        (keepsWeightless || (weight_[i] > 0 && mark_[i] != Mark::givenUp));
+        auto isMember =
+            (reach_[i] & (1 << side)) != 0 && (keepsWeightless || (weight_[i] > 0 && mark_[i] != Mark::givenUp));
         if (keepsWeightless)
         {
             auto const reachesOther = side == 0 ? upper[i] > range.last : lower[i] <= range.first;

@@ -1,10 +1,11 @@
 // Depth 3 and more: the same decomposition as at depth 2, with children that are searched themselves.
 //
-// To settle a threshold (or a range) weights are sought under which the left child costs at least x and the right one at
-// least cutoff - x: two questions of the same kind, one level down. A child search costs milliseconds to minutes, so
-// weights are first moved until no pair of pooled trees (see Pool) is cheaper than the cutoff, which costs microseconds;
-// only then are the children searched, and either the bound is proven or the pool gains a tree. What remains of a gap is
-// closed by branching on samples: each must be correct, or is given up and paid for; both are the same problem again.
+// To settle a threshold (or a range) weights are sought under which the left child costs at least x and the right one
+// at least cutoff - x: two questions of the same kind, one level down. A child search costs milliseconds to minutes, so
+// weights are first moved until no pair of pooled trees (see Pool) is cheaper than the cutoff, which costs
+// microseconds; only then are the children searched, and either the bound is proven or the pool gains a tree. What
+// remains of a gap is closed by branching on samples: each must be correct, or is given up and paid for; both are the
+// same problem again.
 #pragma once
 
 #include "search/node.h"
@@ -29,7 +30,7 @@ class Deeper final : public Node
     struct Ascent
     {
         Verdict verdict;
-        Weight left;      // the two prices; for a tree that was found its cost is in `left`
+        Weight left;  // the two prices; for a tree that was found its cost is in `left`
         Weight right;
         Index sample;  // the disputed sample of largest weight, -1: none
     };

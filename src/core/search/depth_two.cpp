@@ -58,7 +58,7 @@ void DepthTwo<Classes>::fill(Span<Event const> source, Index sourceWidth)
     for (Index k = 0; k < size_; ++k)
         label_[k] = problem_.label[ids_[k]];
     makeRoom(orders_, problem_.nFeatures * 2 * size_, problem_.nFeatures * 2 * n);
-    for (Index j = 0; j < problem_.nFeatures; ++j)
+    for (Index j = 0; j < problem_.nFeatures && !work_.shouldStop(); ++j)
         keepEvents(j, source.part(j * sourceWidth, sourceWidth));
 }
 
@@ -294,8 +294,8 @@ Stump DepthTwo<Classes>::stumpOf(Index which, Index feature) const
         // What a plain leaf gets right would be as cheap without a split, so there is an event.
         auto const zeroIsLeft = split.leftLabel == 0;
         auto const half = order.part(zeroIsLeft ? 0 : size_, size_);
-        place = half[placeOf(half, child.weight.view(), zeroIsLeft ? 1 : -1, child.total[split.rightLabel],
-                             split.right)];
+        place =
+            half[placeOf(half, child.weight.view(), zeroIsLeft ? 1 : -1, child.total[split.rightLabel], split.right)];
     }
     else
     {
@@ -462,7 +462,8 @@ SweepEnd DepthTwo<Classes>::sweep(Index feature, Weight cutoff, Index start)
         auto const lastCandidate = active(last);
         auto const isRange = firstCandidate != lastCandidate;
         setSides(feature, known.at(firstCandidate), known.at(lastCandidate));
-        auto outcome = evaluate(feature, cutoff, 0, isRange ? work_.options.rangeRounds : work_.options.rounds, isRange);
+        auto outcome =
+            evaluate(feature, cutoff, 0, isRange ? work_.options.rangeRounds : work_.options.rounds, isRange);
         if (outcome.verdict == Verdict::stopped)
             break;
         if (outcome.verdict == Verdict::pruned)

@@ -1,16 +1,16 @@
 // Depth 2, the inner loop of the search: a split whose children are stumps.
 //
-// For a threshold the weight w of a sample that reaches both children is shared, w = a + b. The best stump of each child
-// under these weights is found by scans, and
+// For a threshold the weight w of a sample that reaches both children is shared, w = a + b. The best stump of each
+// child under these weights is found by scans, and
 //
 //     cost(split) >= stump(left; a) + stump(right; b),
 //
-// because a lost shared sample costs a + b, of which the children charge a, b or both. Joined, the two stumps are a real
-// tree. Where they disagree on a shared sample, weight moves to the child that loses it: a subgradient step, as long as
-// the cutoff is far (Polyak). What remains of a gap is closed by branching on samples.
+// because a lost shared sample costs a + b, of which the children charge a, b or both. Joined, the two stumps are a
+// real tree. Where they disagree on a shared sample, weight moves to the child that loses it: a subgradient step, as
+// long as the cutoff is far (Polyak). What remains of a gap is closed by branching on samples.
 //
-// A range of thresholds t1..t2. Who reaches left at t1 does so at every later threshold, who reaches right at t2 at every
-// earlier one. Charging only these bounds the cost of the whole range at the price of one threshold.
+// A range of thresholds t1..t2. Who reaches left at t1 does so at every later threshold, who reaches right at t2 at
+// every earlier one. Charging only these bounds the cost of the whole range at the price of one threshold.
 //
 // Lazy scans. When weight is taken from samples, the best stump on any feature gets cheaper by at most that weight. So
 // each child keeps a lower bound per feature, lowered as weights move, and scans a feature only if its bound is the
@@ -50,12 +50,12 @@ class DepthTwo final : public Node
     // What one child knows of its best stumps.
     struct Child
     {
-        Array<Weight> weight;        // by place in the node; with two orders negative for class 1
-        Array<Index> certain;        // by place: certain samples, for a least size of leaves
-        Index nCertain = 0;          // their sum
-        Array<Weight> total;         // by class
-        Array<Weight> bound;         // by feature; last entry: of a plain leaf
-        Array<std::uint8_t> isExact; // whether that is the cost
+        Array<Weight> weight;          // by place in the node; with two orders negative for class 1
+        Array<Index> certain;          // by place: certain samples, for a least size of leaves
+        Index nCertain = 0;            // their sum
+        Array<Weight> total;           // by class
+        Array<Weight> bound;           // by feature; last entry: of a plain leaf
+        Array<std::uint8_t> isExact;   // whether that is the cost
         std::vector<BestSplit> split;  // by feature, where exact; with two orders the event is not known yet
     };
 
@@ -68,9 +68,9 @@ class DepthTwo final : public Node
 
     struct Joined
     {
-        Weight cost;       // of the real tree
-        Index nDisputed;   // shared samples that exactly one side loses
-        Index heaviest;    // of these, by place; -1: none
+        Weight cost;      // of the real tree
+        Index nDisputed;  // shared samples that exactly one side loses
+        Index heaviest;   // of these, by place; -1: none
     };
 
     struct Outcome

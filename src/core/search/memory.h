@@ -4,8 +4,8 @@
 //
 //     cost(w') >= cost(w) - sum_i max(0, w_i - w'_i)
 //
-// for any two weightings: the best tree for w' loses, weighed with w, at most what was taken away more. A sample that is
-// not at the node weighs 0, so this holds between different sets of samples too. Bounds are kept as they were proven
+// for any two weightings: the best tree for w' loses, weighed with w, at most what was taken away more. A sample that
+// is not at the node weighs 0, so this holds between different sets of samples too. Bounds are kept as they were proven
 // and one number, the shift, says by how much all of them have fallen since.
 #pragma once
 

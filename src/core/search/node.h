@@ -96,8 +96,8 @@ struct Candidates
     [[nodiscard]] Rank endOfCell(Index k) const { return k + 1 < size() ? firstOfCell(k + 1) : at(k) + 1; }
 };
 
-// Where a sweep over the thresholds of a feature ended: with a tree below the cutoff (then it can go on from `next`), or
-// without one.
+// Where a sweep over the thresholds of a feature ended: with a tree below the cutoff (then it can go on from `next`),
+// or without one.
 struct SweepEnd
 {
     bool found;
@@ -203,10 +203,12 @@ protected:
         if (work_.options.useRanges)
             width_ = std::min(2 * width_, Index{1} << 20);
     }
-    // Between two thresholds of the root: take over a better incumbent, give away work. Returns the cutoff to go on with.
+    // Between two thresholds of the root: take over a better incumbent, give away work. Returns the cutoff to go on
+    // with.
     [[nodiscard]] Weight share(Index feature, Index position, Weight cutoff);
 
-    // Keep the ends of the members that `work_.place` names, in order, from those of the node above (or of all samples).
+    // Keep the ends of the members that `work_.place` names, in order, from those of the node above (or of all
+    // samples). May leave off when the search must stop: no sweep goes on then.
     virtual void fill(Span<Event const> source, Index sourceWidth) = 0;
     // Called when the weights have changed.
     virtual void takeWeights() {}

@@ -12,7 +12,7 @@ void Problem::orderEvents()
         auto const uppers = upper(j);
         // Ranks go from -1 (minus infinity) to nRanks (infinity).
         auto const keyOf = [](Rank rank, bool isUpper) { return 2 * (Index{rank} + 1) + (isUpper ? 1 : 0); };
-        Array<Index> start(2 * (nRanks[j] + 2) + 1);
+        Array<std::uint32_t> start(2 * (nRanks[j] + 2) + 1);
         for (Index i = 0; i < nSamples; ++i)
         {
             ++start[keyOf(lowers[i], false) + 1];

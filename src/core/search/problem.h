@@ -4,8 +4,8 @@
 // `lower <= t` and right iff `upper > t` (it can do both). No floating-point number is compared in the search.
 //
 // Weights. A unit of weight is divided into parts, and all costs are counted in parts, so that a sample's weight can be
-// shared between two children exactly. `forbidden` is one more than the cost of any tree; a sample that must not be lost
-// weighs that much. The largest sum anywhere is that of two children in which all n samples are marked so:
+// shared between two children exactly. `forbidden` is one more than the cost of any tree; a sample that must not be
+// lost weighs that much. The largest sum anywhere is that of two children in which all n samples are marked so:
 //
 //     2 (n + 1) forbidden <= 2 (n + 1) (2^62 / (n + 2) + 1) < 2^63,
 //

@@ -2,8 +2,8 @@
 //
 // Fix a tree except for the subtree below one node. Samples that reach a wrong leaf elsewhere are lost whatever the
 // subtree does, so they have weight 0 in it; the best subtree of depth at most 2 for the others is found exactly, or as
-// far as a budget goes. Doing this for one node after the other never makes the tree worse; it is repeated until nothing
-// improves.
+// far as a budget goes. Doing this for one node after the other never makes the tree worse; it is repeated until
+// nothing improves.
 #pragma once
 
 #include "search/node.h"

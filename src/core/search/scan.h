@@ -1,10 +1,10 @@
 // Stump scans: the best single split of weighted samples on one feature, the inner loop of everything.
 //
 // With the left leaf labelled a and the right leaf labelled c, a sample of class a is right iff it cannot reach right
-// (`upper <= t`), one of class c iff it cannot reach left (`lower > t`), all others are wrong. Going through the ends in
-// order (lower before upper where they tie), the weight that is right rises at an upper end of class a and falls at a
-// lower end of class c; every local maximum is a real threshold, or a plain leaf at either end of the order. No sample
-// is counted twice, so the maximum is exact.
+// (`upper <= t`), one of class c iff it cannot reach left (`lower > t`), all others are wrong. Going through the ends
+// in order (lower before upper where they tie), the weight that is right rises at an upper end of class a and falls at
+// a lower end of class c; every local maximum is a real threshold, or a plain leaf at either end of the order. No
+// sample is counted twice, so the maximum is exact.
 #pragma once
 
 #include <algorithm>
@@ -108,7 +108,8 @@ struct CertainCounts
 };
 
 // Compare all right labels for one left label; the first of equals wins.
-inline void tryLabels(BestSplit &best, Index event, Index leftLabel, Weight left, RightSide const &right, Index nClasses)
+inline void tryLabels(BestSplit &best, Index event, Index leftLabel, Weight left, RightSide const &right,
+                      Index nClasses)
 {
     for (Index d = 0; d < nClasses; ++d)
         if (d != leftLabel && left + right[d] > best.right)

@@ -4,8 +4,8 @@ namespace hardwood::search
 {
 namespace
 {
-// What goes certainly left of each threshold of a feature, and what reaches it, by class (row 0 .. classes - 1 of `left`
-// and `right`), and how many samples do.
+// What goes certainly left of each threshold of a feature, and what reaches it, by class (row 0 .. classes - 1 of
+// `left` and `right`), and how many samples do.
 struct Sums
 {
     Array<Weight> left;   // added at the threshold, by (threshold, class)

@@ -34,8 +34,7 @@ Tree Tree::join(Index feature, Rank threshold, Tree const &left, Tree const &rig
 {
     Tree tree;
     tree.nodes_.reserve(static_cast<std::size_t>(1 + left.size() + right.size()));
-    tree.nodes_.push_back(
-        TreeNode{.feature = feature, .threshold = threshold, .left = 1, .right = 1 + left.size()});
+    tree.nodes_.push_back(TreeNode{.feature = feature, .threshold = threshold, .left = 1, .right = 1 + left.size()});
     tree.append(left);
     tree.append(right);
     return tree;

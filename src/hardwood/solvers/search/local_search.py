@@ -59,9 +59,9 @@ class LocalSearch:
     def _random_root(self) -> IntArray:
         """Return a split on a random end point, with plain leaves that the descent replaces."""
         feature = int(self.random.integers(self.model.problem.n_features))
-        sample = int(self.random.integers(self.model.n))
+        row = int(self.model.row[self.random.integers(self.model.n)])
         last = int(self.model.problem.n_ranks[feature]) - 2
-        threshold = min(max(0, int(self.model.rank[1, feature, sample])), max(0, last))
+        threshold = min(max(0, int(self.model.problem.upper_rank[row, feature])), max(0, last))
         return np.array([[feature, -1, -1], [threshold, -1, -1], [1, -1, -1], [2, -1, -1], [-1, 0, 0]])
 
     def _descend(self, start: IntArray) -> None:

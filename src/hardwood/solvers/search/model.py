@@ -8,7 +8,7 @@ from math import floor, gcd, log2
 import numpy as np
 
 import hardwood._core as _core
-from hardwood.arrays import IntArray, RankArray
+from hardwood.arrays import FloatArray, IntArray
 from hardwood.errors import InvalidInputError
 from hardwood.problem.problem import Problem
 from hardwood.tree.tree import IndexTree
@@ -29,8 +29,8 @@ class SearchModel:
 
     Attributes
     ----------
-    rank : int32 array of shape (2, n_features, n)
-        Ranks of the lower and the upper ends of the merged boxes.
+    row : int64 array of shape (n,)
+        A sample of the problem for each merged one.
     weight : int64 array of shape (n,)
         Weights in parts.
     scale : float
@@ -46,7 +46,7 @@ class SearchModel:
     """
 
     problem: Problem
-    rank: RankArray
+    row: IntArray
     weight: IntArray
     scale: float
     step: int
@@ -59,13 +59,14 @@ class SearchModel:
         """Merge, order and scale; raise if the weights are too large or too uneven for exact arithmetic."""
         group, first = _core.merge_rows(problem.lower_rank, problem.upper_rank, problem.label)
         n = len(first)
-        rank = np.ascontiguousarray(np.stack([problem.lower_rank[first].T, problem.upper_rank[first].T]))
         weight = np.bincount(group, problem.weight, n)
         most_leaves = min(2 ** min(problem.max_depth, 40), n + 1)
         scale, step, scaled, penalty = _whole_parts(problem, weight, most_leaves)
         forbidden = int(scaled.sum()) + penalty * most_leaves + 1
         core = _core.SearchProblem(
-            rank,
+            problem.lower_rank,
+            problem.upper_rank,
+            first,
             problem.n_ranks,
             problem.label[first],
             np.bincount(group, minlength=n),
@@ -76,7 +77,7 @@ class SearchModel:
             step=step,
             min_leaf=problem.min_samples_leaf,
         )
-        return cls(problem, rank, scaled, scale, step, penalty, forbidden, core)
+        return cls(problem, first, scaled, scale, step, penalty, forbidden, core)
 
     @property
     def n(self) -> int:
@@ -102,7 +103,7 @@ class SearchModel:
         return min(int(np.ceil(objective * self.scale)), self.forbidden)
 
 
-def _whole_parts(problem: Problem, weight: np.ndarray, most_leaves: int) -> tuple[float, int, IntArray, int]:
+def _whole_parts(problem: Problem, weight: FloatArray, most_leaves: int) -> tuple[float, int, IntArray, int]:
     """Return parts per unit, the step of all costs, the weights and the penalty in parts."""
     n = len(weight)
     total = float(weight.sum()) + problem.leaf_penalty * most_leaves
