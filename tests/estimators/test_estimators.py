@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,9 @@ from hardwood import (
     AttackModel,
     GreedyRobustTreeClassifier,
     InvalidInputError,
+    RobustForestClassifier,
     RobustTreeClassifier,
+    Tree,
     adversarial_accuracy,
     load_model,
 )
@@ -93,5 +96,60 @@ def test_parameters_of_the_solver_are_checked() -> None:
 def test_a_random_state_object_is_as_good_as_a_seed() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.random((50, 9)), rng.integers(0, 2, 50)
-    clf = GreedyRobustTreeClassifier(3, max_features=2, random_state=np.random.RandomState(4))
-    assert clf.fit(X, y).get_depth() <= 3
+
+    def learned(random_state: object) -> Tree:
+        return GreedyRobustTreeClassifier(3, max_features=2, random_state=random_state).fit(X, y).tree_
+
+    # The seed is drawn from the object, so equal states give equal trees and the next draw another one.
+    state = np.random.RandomState(4)
+    first = learned(state)
+    assert first == learned(np.random.RandomState(4))
+    assert first == learned(int(np.random.RandomState(4).randint(2**31 - 1)))
+    assert any(learned(state) != first for _ in range(20))
+    assert learned(None) == learned(0)
+
+
+def test_the_names_of_papers_are_solvers() -> None:
+    X, y = load_iris(return_X_y=True)
+    groot = RobustTreeClassifier(2, attack=0.2, solver="GROOT").fit(X, y)
+    assert groot.tree_ == GreedyRobustTreeClassifier(2, attack=0.2).fit(X, y).tree_
+    chen = RobustTreeClassifier(2, attack=0.2, solver="chen-ig").fit(X, y)
+    assert chen.tree_ == GreedyRobustTreeClassifier(2, attack=0.2, criterion="chen", impurity="entropy").fit(X, y).tree_
+    with pytest.raises(InvalidInputError, match="'forest' is no solver"):
+        RobustTreeClassifier(solver="forest").fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (RobustTreeClassifier(n_jobs=100_000), "n_jobs=100000"),
+        (RobustTreeClassifier(n_jobs="all"), "n_jobs='all'"),
+        (RobustTreeClassifier(n_jobs=1.5), "n_jobs=1.5"),
+        (RobustForestClassifier(n_jobs=100_000), "n_jobs=100000"),
+        (RobustForestClassifier(n_estimators=0), "n_estimators=0"),
+        (RobustForestClassifier(n_estimators=1.5), "n_estimators=1.5"),
+        (RobustForestClassifier(n_estimators=10**12), "n_estimators=1000000000000"),
+        (RobustForestClassifier(bootstrap="yes"), "bootstrap='yes'"),
+        (RobustForestClassifier(random_state=-1), "random_state=-1"),
+        (RobustTreeClassifier(random_state=-1), "random_state=-1"),
+        (RobustTreeClassifier(random_state=2**40), "random_state="),
+        (RobustTreeClassifier(time_limit="soon"), "time_limit='soon'"),
+        (RobustTreeClassifier(time_limit=float("nan")), "time_limit=nan"),
+        (RobustTreeClassifier(max_gap="small"), "max_gap='small'"),
+        (RobustTreeClassifier(max_depth="deep"), "max_depth='deep'"),
+        (RobustTreeClassifier(solver=None), "None is not known"),
+        (RobustTreeClassifier(solver_options=[1]), "solver_options=[1]"),
+        (RobustTreeClassifier(class_weight=5), "class_weight=5"),
+    ],
+)
+def test_parameters_of_a_wrong_kind_are_named(estimator: Any, message: str) -> None:
+    with pytest.raises(InvalidInputError) as caught:
+        estimator.fit([[0.0], [1.0], [2.0]], [0, 1, 1])
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("laplace", [-1, float("nan"), float("inf"), "one", None, [1.0]])
+def test_laplace_must_be_a_number(laplace: Any) -> None:
+    clf = GreedyRobustTreeClassifier(1).fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(InvalidInputError, match="laplace="):
+        clf.predict_proba([[0.0]], laplace=laplace)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 
 from hardwood.arrays import FloatArray
 from hardwood.problem.problem import Problem
 from hardwood.solvers.greedy import Events, GreedyLearner
+from hardwood.solvers.parallel import in_threads
 from hardwood.tree.reach import place
 from hardwood.tree.tree import Tree
 
@@ -35,5 +34,4 @@ def grow_forest(
             weight = weight * np.bincount(rng.choice(present, len(present)), minlength=problem.n_samples)
         return place(learner.grow(problem, rng, weight=weight, events=events), problem)
 
-    with ThreadPoolExecutor(n_jobs) as pool:
-        return tuple(pool.map(grow_one, range(n_estimators)))
+    return tuple(in_threads(grow_one, ((number,) for number in range(n_estimators)), n_jobs))

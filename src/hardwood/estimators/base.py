@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import os
+import sys
 import time
 from typing import Any, Self
 
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hardwood.arrays import FloatArray
 from hardwood.attack.model import AttackModel
@@ -24,10 +25,13 @@ from hardwood.evaluation.metrics import adversarial_accuracy
 from hardwood.export import to_sklearn
 from hardwood.export.model_file import Model, training_record
 from hardwood.problem.problem import Problem, as_labels, fit_attack
+from hardwood.solvers.options import RANDOM_STATE, Number, Option
 from hardwood.solvers.result import EndReason, Result, Status
 from hardwood.tree.attacked import encode_labels
 from hardwood.tree.statistics import LeafStatistics, class_shares
 from hardwood.tree.tree import Tree
+
+LAPLACE = Option("laplace", 0.0, Number(0, sys.float_info.max), "added to the weight of every class in a leaf")
 
 
 class BaseRobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -218,8 +222,7 @@ class BaseRobustTree(BaseRobustClassifier):
         laplace : float
             Added to the weight of every class, so that small leaves do not claim certainty; 1 is Laplace's rule.
         """
-        if not 0 <= laplace < np.inf:
-            raise InvalidInputError(f"laplace={laplace!r}; it must be a finite number >= 0")
+        LAPLACE.check(laplace)
         table = self._validate(X)
         return np.asarray(class_shares(self.leaf_weight_, self.tree_, laplace)[self.tree_.apply(table)])
 
@@ -354,15 +357,7 @@ def seed_of(random_state: Any) -> int:
     """Return the seed that a ``random_state`` stands for; None is the same as 0."""
     if random_state is None:
         return 0
-    if isinstance(random_state, int | np.integer):
-        return int(random_state)
-    return int(check_random_state(random_state).randint(2**31 - 1))
-
-
-def count_jobs(n_jobs: Any) -> int:
-    """Return the number of threads that an ``n_jobs`` stands for."""
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
-        raise InvalidInputError(f"n_jobs={n_jobs!r}; it must be None, -1 (all cores) or a whole number >= 1")
-    from joblib import effective_n_jobs
-
-    return int(effective_n_jobs(n_jobs))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    seed: int = RANDOM_STATE.check(random_state)
+    return seed

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from itertools import product
-from typing import Any, NamedTuple, Self
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 
 from hardwood.attack.model import AttackModel
+from hardwood.bounds import matching_bound
+from hardwood.data.weights import weighted_share
 from hardwood.errors import InvalidInputError
-from hardwood.estimators.base import BaseRobustTree, count_jobs
+from hardwood.estimators.base import BaseRobustTree
 from hardwood.estimators.trees import RobustTreeClassifier
 from hardwood.evaluation.metrics import adversarial_accuracy
+from hardwood.evaluation.selection import Candidate, best_candidate, candidates
 from hardwood.export import from_sklearn
 from hardwood.problem.problem import Problem
-from hardwood.solvers.result import Result
-from hardwood.tree.reach import robust_errors
+from hardwood.solvers.options import Kind, Number, Whole, count_threads, shown
+from hardwood.solvers.parallel import in_threads
+from hardwood.solvers.result import EndReason, Result, Status, TracePoint
+from hardwood.solvers.stopping import Interrupt
+from hardwood.tree.reach import objective, robust_errors, to_indices
+
+FINITE = Number(0, sys.float_info.max)
 
 
 class AdversarialScorer:
@@ -87,14 +95,6 @@ def make_adversarial_scorer(attack: Any) -> AdversarialScorer:
     return AdversarialScorer(attack)
 
 
-class Cell(NamedTuple):
-    """One combination of what is chosen by cross-validation."""
-
-    max_depth: int
-    radius_factor: float
-    leaf_penalty: float
-
-
 @dataclass(frozen=True, eq=False)
 class _Fold:
     train: NDArray[np.intp]
@@ -105,10 +105,11 @@ class RobustTreeCV(BaseRobustTree):
     """Robust tree whose depth is chosen by cross-validation on accuracy under attack.
 
     As in Vos & Verwer, AAAI 2022: stratified folds, the best mean adversarial accuracy wins; of several equally good
-    choices the shallowest, then the smallest radius. Optionally the radius to train with and the penalty per leaf are
-    chosen as well. Whatever radius a tree was trained with, it is scored against the real attack. Trees of one fold
-    share their sorted boxes, each depth starts from the tree of the depth before, and a depth that provably cannot
-    improve on the one before is not solved again.
+    choices the shallowest, then the radius nearest to the real one, then the smallest penalty
+    (`hardwood.evaluation.selection`). Optionally the radius to train with and the penalty per leaf are chosen as well.
+    Whatever radius a tree was trained with, it is scored against the real attack. Trees of one fold share their sorted
+    boxes, each depth starts from the tree of the depth before, and a depth that provably cannot improve on the one
+    before is not solved again.
 
     Parameters
     ----------
@@ -140,7 +141,13 @@ class RobustTreeCV(BaseRobustTree):
         ``max_depth``, ``radius_factor``, ``leaf_penalty``, ``mean_test_score``, ``std_test_score`` and
         ``split_test_scores``, one entry per combination.
     best_estimator_ : RobustTreeClassifier
-        The tree of the chosen parameters, learned on all data; the other attributes are those of this one.
+        The tree of the chosen parameters, learned on all data against `training_attack_`; its ``result_`` says how well
+        that went.
+    training_attack_ : AttackModel
+        What the tree was trained against: `attack_` times the chosen factor.
+    result_ : Result
+        The tree judged against the real attack, `attack_`: its objective, and what is proven about every tree of its
+        depth against that attack.
     """
 
     def __init__(
@@ -190,48 +197,63 @@ class RobustTreeCV(BaseRobustTree):
         sample_weight : array-like of shape (n_samples,) or None
             Cost of losing each sample, in training and in the scores.
         """
-        depths = _checked(self.max_depths, "max_depths")
-        factors = _checked(self.radius_factors, "radius_factors")
-        penalties = _checked(self.leaf_penalties, "leaf_penalties")
+        offered = candidates(
+            _checked(self.max_depths, "max_depths", Whole(0)),
+            _checked(self.radius_factors, "radius_factors", FINITE),
+            _checked(self.leaf_penalties, "leaf_penalties", FINITE),
+        )
         problem, attack = self._make_problem(X, y, sample_weight)
         # One problem over all data per radius: a fold is some of its rows, cut out without looking at the data again.
         problems = {
             factor: problem
             if factor == 1
-            else self._learner(Cell(0, factor, 0.0), attack)._make_problem(X, y, sample_weight)[0]
-            for factor in factors
+            else self._learner(Candidate(0, factor), attack)._make_problem(X, y, sample_weight)[0]
+            for factor in {candidate.radius_factor for candidate in offered}
         }
         scored = problem
         if self.class_weight is not None:
             # Classes may weigh differently in training, but accuracy is accuracy.
-            plain = self._learner(Cell(0, 1.0, 0.0), attack).set_params(class_weight=None)
+            plain = self._learner(Candidate(0), attack).set_params(class_weight=None)
             scored = plain._make_problem(X, y, sample_weight)[0]
-        splitter = check_cv(self.cv, problem.classes[problem.label], classifier=True)
-        folds = [_Fold(train, test) for train, test in splitter.split(problem.values, problem.classes[problem.label])]
-        cells = [Cell(*cell) for cell in product(depths, factors, penalties)]
-        scores = self._score_cells(scored, problems, folds, cells, depths)
-        mean = np.average(scores, axis=1)
-        # The cells are sorted by depth, radius and penalty, so that the first of several best ones is the simplest.
-        best = cells[int(np.argmax(np.round(mean, 12)))]
+        scores = self._score(scored, problems, self._folds(problem), offered)
+        best = best_candidate(scores)
+        assert best is not None
+        self._keep_scores(scores, best)
+        self.best_estimator_ = self._learner(best, attack).fit(X, y, sample_weight)
+        self.training_attack_ = self.best_estimator_.attack_
+        asked = problem.replace(max_depth=best.max_depth, leaf_penalty=best.leaf_penalty)
+        return self._keep(asked, attack, _judged(self.best_estimator_.result_, asked, best.radius_factor))
+
+    def _folds(self, problem: Problem) -> list[_Fold]:
+        labels = problem.classes[problem.label]
+        try:
+            splitter = check_cv(self.cv, labels, classifier=True)
+            return [_Fold(train, test) for train, test in splitter.split(problem.values, labels)]
+        except (ValueError, TypeError) as error:
+            raise InvalidInputError(f"cv={self.cv!r} cannot be used: {error}") from error
+
+    def _keep_scores(self, scores: Mapping[Candidate, Sequence[float]], best: Candidate) -> None:
+        by_fold = np.array(list(scores.values()))
         self.cv_results_ = {
-            **{name: np.array(column) for name, column in zip(Cell._fields, zip(*cells, strict=True), strict=True)},
-            "mean_test_score": mean,
-            "std_test_score": scores.std(axis=1),
-            "split_test_scores": scores,
+            **{
+                name: np.array(column)
+                for name, column in zip(Candidate._fields, zip(*scores, strict=True), strict=True)
+            },
+            "mean_test_score": by_fold.mean(axis=1),
+            "std_test_score": by_fold.std(axis=1),
+            "split_test_scores": by_fold,
         }
         self.best_params_ = best._asdict()
-        self.best_score_ = float(mean.max())
-        self.best_estimator_ = self._learner(best, attack).fit(X, y, sample_weight)
-        return self._keep(problem, attack, self.best_estimator_.result_)
+        self.best_score_ = float(np.mean(scores[best]))
 
     def _problem_parameters(self) -> dict[str, Any]:
         return {"max_depth": 0, "class_weight": self.class_weight, "min_samples_leaf": self.min_samples_leaf}
 
-    def _learner(self, cell: Cell, attack: AttackModel) -> RobustTreeClassifier:
+    def _learner(self, candidate: Candidate, attack: AttackModel) -> RobustTreeClassifier:
         return RobustTreeClassifier(
-            cell.max_depth,
-            attack=attack.scaled(cell.radius_factor),
-            leaf_penalty=cell.leaf_penalty,
+            candidate.max_depth,
+            attack=attack.scaled(candidate.radius_factor),
+            leaf_penalty=candidate.leaf_penalty,
             solver=self.solver,
             engine=self.engine,
             time_limit=self.time_limit,
@@ -244,52 +266,81 @@ class RobustTreeCV(BaseRobustTree):
             verbose=self.verbose,
         )
 
-    def _score_cells(
+    def _score(
         self,
         scored: Problem,
         problems: dict[float, Problem],
         folds: list[_Fold],
-        cells: list[Cell],
-        depths: list[int],
-    ) -> NDArray[np.float64]:
-        """Return the adversarial accuracy of each combination on each fold."""
-        from joblib import Parallel, delayed
+        offered: list[Candidate],
+    ) -> dict[Candidate, list[float]]:
+        """Return the adversarial accuracy of each candidate on each fold."""
+        depths = sorted({candidate.max_depth for candidate in offered})
+        # Trees that differ in depth alone start from one another, so they are learned one after the other.
+        ladders = list(dict.fromkeys((c.radius_factor, c.leaf_penalty) for c in offered))
 
-        ladders = [(f, cell) for f in range(len(folds)) for cell in cells if cell.max_depth == depths[0]]
+        interrupt = Interrupt()
 
-        def climb(f: int, first: Cell) -> list[float]:
-            fold = folds[f]
-            training = problems[first.radius_factor].take(fold.train).replace(leaf_penalty=first.leaf_penalty)
+        def climb(fold: _Fold, factor: float, penalty: float) -> list[float]:
+            training = problems[factor].take(fold.train).replace(leaf_penalty=penalty)
             unseen = scored.take(fold.test)
             found = []
             previous: Result | None = None
             for depth in depths:
-                previous = self._next_depth(training.replace(max_depth=depth), previous)
-                lost = robust_errors(previous.tree, unseen)
-                found.append(float(np.average(~lost, weights=unseen.weight)))
+                previous = self._next_depth(training.replace(max_depth=depth), previous, interrupt)
+                found.append(weighted_share(~robust_errors(previous.tree, unseen), unseen.weight))
             return found
 
-        answers = Parallel(n_jobs=count_jobs(self.n_jobs), prefer="threads")(
-            delayed(climb)(f, cell) for f, cell in ladders
-        )
-        scores = np.empty((len(cells), len(folds)))
-        for (f, first), found in zip(ladders, answers, strict=True):
-            for depth, score in zip(depths, found, strict=True):
-                scores[cells.index(first._replace(max_depth=depth)), f] = score
-        return scores
+        tasks = [(fold, *ladder) for ladder in ladders for fold in folds]
+        answers = in_threads(climb, tasks, count_threads(self.n_jobs), interrupt)
+        by_ladder = {ladder: answers[k * len(folds) : (k + 1) * len(folds)] for k, ladder in enumerate(ladders)}
+        return {
+            c: [found[depths.index(c.max_depth)] for found in by_ladder[c.radius_factor, c.leaf_penalty]]
+            for c in offered
+        }
 
-    def _next_depth(self, problem: Problem, previous: Result | None) -> Result:
+    def _next_depth(self, problem: Problem, previous: Result | None, interrupt: Interrupt) -> Result:
         """Solve one depth, starting from the tree of the depth before where there is one."""
         if previous is not None and previous.objective <= problem.leaf_penalty:
             return previous  # nothing is lost: no deeper tree can do better
-        learner = self._learner(Cell(problem.max_depth, 1.0, problem.leaf_penalty), AttackModel())
+        learner = self._learner(Candidate(problem.max_depth, 1.0, problem.leaf_penalty), AttackModel())
         start = None if previous is None else previous.tree
         learner.set_params(verbose=0, start=start)
-        return learner._solve(problem, time.perf_counter())
+        result = learner._solve(problem, time.perf_counter(), interrupt)
+        if result.stopped_by is EndReason.INTERRUPT:
+            # A tree that was not allowed to finish says nothing about its parameters.
+            raise KeyboardInterrupt
+        return result
 
 
-def _checked(values: Any, name: str) -> list[Any]:
-    chosen = list(values) if isinstance(values, Iterable) and not isinstance(values, str) else []
-    if not chosen or any(isinstance(value, str) or not value >= 0 for value in chosen):
-        raise InvalidInputError(f"{name}={values!r}; it must be a sequence of numbers >= 0")
-    return sorted(set(chosen))
+def _judged(result: Result, problem: Problem, radius_factor: float) -> Result:
+    """Return a result for the attack of `problem`, of a tree that was trained against a multiple of it.
+
+    The errors of every tree grow with the radius, so what was proven against a weaker attacker holds here too; what was
+    proven against a stronger one does not, and only the bound for every model is left.
+    """
+    if radius_factor == 1:
+        return result
+    cost = objective(result.tree, problem)
+    bound = result.bound if radius_factor < 1 else matching_bound(problem) + problem.leaf_penalty
+    proven = bound >= cost
+    if proven:
+        reason = EndReason.PROOF
+    else:
+        reason = EndReason.HEURISTIC if result.stopped_by is EndReason.PROOF else result.stopped_by
+    return replace(
+        result,
+        index_tree=to_indices(result.tree, problem),
+        status=Status.OPTIMAL if proven else Status.FEASIBLE,
+        objective=cost,
+        bound=min(bound, cost),
+        trace=(TracePoint(result.runtime, cost, min(bound, cost)),),
+        stopped_by=reason,
+    )
+
+
+def _checked(values: Any, name: str, kind: Kind) -> list[Any]:
+    given = isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping)
+    chosen = list(values) if given else []
+    if not chosen or not all(map(kind.accepts, chosen)):
+        raise InvalidInputError(f"{name}={shown(values)}; it must be a sequence, each entry {kind.text}")
+    return [kind.plain(value) for value in chosen]

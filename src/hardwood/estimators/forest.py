@@ -14,11 +14,14 @@ from hardwood.arrays import FloatArray
 from hardwood.attack.model import AttackModel
 from hardwood.ensembles.forest import grow_forest
 from hardwood.ensembles.voting import Ensemble
-from hardwood.errors import InvalidInputError
-from hardwood.estimators.trees import BaseRobustClassifier, count_jobs, seed_of
+from hardwood.estimators.base import BaseRobustClassifier, seed_of
 from hardwood.problem.problem import Problem
 from hardwood.solvers.greedy import GreedyLearner
+from hardwood.solvers.options import Flag, Option, Whole, count_threads
 from hardwood.tree.tree import Tree
+
+N_ESTIMATORS = Option("n_estimators", 100, Whole(1, 1_000_000), "number of trees")
+BOOTSTRAP = Option("bootstrap", True, Flag(), "whether each tree draws its samples with replacement")
 
 
 class UndecidedAttackWarning(UserWarning):
@@ -114,12 +117,8 @@ class RobustForestClassifier(BaseRobustClassifier):
         sample_weight : array-like of shape (n_samples,) or None
         """
         started = time.perf_counter()
-        if (
-            isinstance(self.n_estimators, bool)
-            or not isinstance(self.n_estimators, int | np.integer)
-            or self.n_estimators < 1
-        ):
-            raise InvalidInputError(f"n_estimators={self.n_estimators!r}; it must be a whole number >= 1")
+        N_ESTIMATORS.check(self.n_estimators)
+        BOOTSTRAP.check(self.bootstrap)
         matrix, names, y = self._validate_training_data(X, y)
         attack = AttackModel.parse(self.attack).fit(matrix, names)
         problem = Problem.from_data(
@@ -132,7 +131,7 @@ class RobustForestClassifier(BaseRobustClassifier):
             learner,
             self.n_estimators,
             bootstrap=self.bootstrap,
-            n_jobs=count_jobs(self.n_jobs),
+            n_jobs=count_threads(self.n_jobs),
             random_state=seed_of(self.random_state),
         )
         self.ensemble_ = Ensemble(self.trees_)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from hardwood.attack.rules import AttackRules
 from hardwood.data.weights import weighted_share
 from hardwood.errors import InvalidInputError
-from hardwood.estimators.trees import BaseRobustTree
+from hardwood.estimators.base import BaseRobustTree
 from hardwood.export import from_sklearn
 from hardwood.export.model_file import Model
 from hardwood.problem.problem import Problem, as_labels

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from hardwood.errors import InvalidInputError
-from hardwood.estimators.base import BaseRobustClassifier, BaseRobustTree, count_jobs, seed_of
+from hardwood.estimators.base import BaseRobustTree, seed_of
+from hardwood.evaluation.methods import find_recipe
 from hardwood.problem.problem import Problem
 from hardwood.solvers import get_solver, solve
 from hardwood.solvers.display import progress_display
 from hardwood.solvers.result import Result
-
-__all__ = [
-    "BaseRobustClassifier",
-    "BaseRobustTree",
-    "GreedyRobustTreeClassifier",
-    "RobustTreeClassifier",
-    "count_jobs",
-    "seed_of",
-]
+from hardwood.solvers.stopping import Interrupt
 
 
 class RobustTreeClassifier(BaseRobustTree):
@@ -35,7 +27,8 @@ class RobustTreeClassifier(BaseRobustTree):
     attack : number, sequence, mapping or AttackModel
         What the attacker can do; anything `AttackModel.parse` takes. 0 learns an ordinary optimal tree.
     solver : str
-        ``"search"`` (exact, ours) or any other that ``hardwood solvers`` lists.
+        ``"search"`` (exact, ours) or any other that ``hardwood solvers`` lists, or a method by the name that papers
+        use, e.g. ``"GROOT"`` or ``"MILP-warm"``.
     engine : str or None
         Library to run on, for solvers that have a choice.
     start : None, "greedy" or Tree
@@ -113,7 +106,7 @@ class RobustTreeClassifier(BaseRobustTree):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = self.solver != "treant"
+        tags.classifier_tags.multi_class = str(self.solver).lower() != "treant"
         return tags
 
     def _problem_parameters(self) -> dict[str, Any]:
@@ -124,24 +117,21 @@ class RobustTreeClassifier(BaseRobustTree):
             "min_samples_leaf": self.min_samples_leaf,
         }
 
-    def _solve(self, problem: Problem, started: float) -> Result:
-        options = dict(self.solver_options or {})
-        if self.engine is not None:
-            if "engine" not in get_solver(self.solver).defaults:
-                raise InvalidInputError(f"solver {self.solver!r} has no choice of engine; leave engine=None")
-            options["engine"] = self.engine
+    def _solve(self, problem: Problem, started: float, interrupt: Interrupt | None = None) -> Result:
+        recipe = find_recipe(self.solver).changed(self.solver_options, self.engine, self.start)
         with progress_display(bool(self.verbose), self.time_limit) as on_progress:
             return solve(
                 problem,
-                self.solver,
+                recipe.solver,
                 time_limit=self.time_limit,
-                start=self.start,
+                start=recipe.start,
                 max_gap=self.max_gap,
                 random_state=seed_of(self.random_state),
-                n_jobs=count_jobs(self.n_jobs),
-                options=options,
+                n_jobs=self.n_jobs,
+                options=recipe.options,
                 on_progress=on_progress,
                 started=started,
+                interrupt=interrupt,
             )
 
 

@@ -15,8 +15,9 @@ from hardwood.ensembles.forest import grow_forest
 from hardwood.ensembles.voting import Ensemble
 from hardwood.errors import InvalidInputError
 from hardwood.problem.problem import Problem
-from hardwood.solvers import registered_solvers, solve
+from hardwood.solvers import get_solver, registered_solvers, solve
 from hardwood.solvers.greedy import GreedyLearner
+from hardwood.solvers.options import shown
 from hardwood.solvers.relabel import relabel
 from hardwood.tree.tree import Tree
 
@@ -29,12 +30,12 @@ class Recipe:
     ----------
     solver : str
     options : mapping
-    start : None or "greedy"
+    start : None, "greedy" or Tree
     """
 
     solver: str
     options: Mapping[str, Any] = field(default_factory=dict)
-    start: str | None = None
+    start: Any = None
 
     @property
     def obstacle(self) -> str | None:
@@ -51,6 +52,17 @@ class Recipe:
             extra = f"hardwood[{engines[0].extra}]" if engines[0].extra else engines[0].module
             return f"engine {engines[0].name!r} is not installed (pip install '{extra}')"
         return None
+
+    def changed(self, options: Any, engine: str | None, start: Any) -> Recipe:
+        """Return the recipe with further options, on another engine, from another start; None changes nothing."""
+        if options is not None and not isinstance(options, Mapping):
+            raise InvalidInputError(f"solver_options={shown(options)}; it must be a mapping of names to values")
+        chosen = {**self.options, **(options or {})}
+        if engine is not None:
+            if "engine" not in get_solver(self.solver).defaults:
+                raise InvalidInputError(f"solver {self.solver!r} has no choice of engine; leave engine=None")
+            chosen["engine"] = engine
+        return Recipe(self.solver, chosen, self.start if start is None else start)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -226,3 +238,13 @@ def find_method(name: str) -> Method:
             if name.lower() in (method.name.lower(), *method.aliases):
                 return method
     raise InvalidInputError(f"method {name!r} is not known; the methods are: {'; '.join(known)}")
+
+
+def find_recipe(name: str) -> Recipe:
+    """Return how a tree is fitted by the solver or the method of that name."""
+    if isinstance(name, str) and name in registered_solvers():
+        return Recipe(name)
+    method = find_method(name)
+    if method.recipe is None:
+        raise InvalidInputError(f"method {method.name!r} is no solver; use hardwood.evaluation.compare for it")
+    return method.recipe

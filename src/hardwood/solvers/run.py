@@ -62,6 +62,7 @@ class Run:
         n_jobs: int,
         options: dict[str, Any],
         on_progress: Callable[[RunProgress], None] | None,
+        interrupt: Interrupt | None = None,
     ) -> None:
         self.problem = problem
         self.random_state = random_state
@@ -75,7 +76,7 @@ class Run:
         self.bound = problem.leaf_penalty
         self.trusted_bound = problem.leaf_penalty
         self.trace: list[TracePoint] = []
-        self.interrupt = Interrupt()
+        self.interrupt = Interrupt() if interrupt is None else interrupt
         self._time_limit = time_limit
         self.criteria: Sequence[Criterion] = (Proof(), self.interrupt, time_limit, Gap(max_gap))
         self.control = Control(time_limit.remaining())

@@ -21,7 +21,7 @@ from hardwood.solvers.options import MAX_GAP, RANDOM_STATE, TIME_LIMIT, check_op
 from hardwood.solvers.registry import Solver, get_solver
 from hardwood.solvers.result import EndReason, Result, Status
 from hardwood.solvers.run import Run, RunProgress
-from hardwood.solvers.stopping import TimeLimit
+from hardwood.solvers.stopping import Interrupt, TimeLimit
 from hardwood.tree.reach import to_indices
 from hardwood.tree.tree import IndexTree, Tree
 
@@ -45,6 +45,7 @@ def solve(
     options: Mapping[str, Any] | None = None,
     on_progress: Callable[[RunProgress], None] | None = None,
     started: float | None = None,
+    interrupt: Interrupt | None = None,
 ) -> Result:
     """Find a robust tree and say how good it is.
 
@@ -69,6 +70,8 @@ def solve(
         Called with a `RunProgress` now and then.
     started : float or None
         `time.perf_counter` of the moment from which `time_limit` counts; now by default.
+    interrupt : Interrupt or None
+        Ends the run when another thread asks it to.
 
     Returns
     -------
@@ -88,6 +91,7 @@ def solve(
         n_jobs=count_threads(n_jobs),
         options=check_options(method.options, options, f"solver {method.name!r}"),
         on_progress=on_progress,
+        interrupt=interrupt,
     )
     run.start = _as_start(start, run)
     with _guarded(method, run) as outcome:
