@@ -170,10 +170,10 @@ def test_an_attack_file_may_name_features_and_classes(tmp_path: Path) -> None:
     ("content", "said"),
     [
         ("default = ", "not valid TOML"),
-        ("radius = 1", "unknown key 'radius'"),
+        ("radius = 1", "has the entry 'radius'"),
         ('unit = "metres"', "'metres'"),
         ("default = -1", "-1"),
-        ("default = 1\n[per_class.a]\ndefault = 1", "unknown key 'default'"),
+        ("default = 1\n[per_class.a]\ndefault = 1", "has the entry 'default'"),
     ],
 )
 def test_a_bad_attack_file_is_refused_by_name(tmp_path: Path, content: str, said: str) -> None:
@@ -185,3 +185,33 @@ def test_a_bad_attack_file_is_refused_by_name(tmp_path: Path, content: str, said
     assert "attack.toml" in str(error.value)
     with pytest.raises(InvalidInputError, match=r"nowhere\.toml"):
         attack_from_toml(tmp_path / "nowhere.toml")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("features = 5", "features of attack file .* is 5; it must be an object"),
+        ("classes = 5", "classes of attack file .* is 5; it must be a list"),
+        ("classes = []", "classes of attack file .* at least one class"),
+        ("classes = [[1]]", r"classes of attack file .* is \[1\]; it must be text, a number"),
+        ("per_class = 5", "per_class of attack file .* is 5; it must be an object"),
+        ("[per_class]", "per_class of attack file .* at least one class"),
+        ("[per_class]\nspam = 5", "spam of per_class of attack file .* is 5"),
+        ("[per_class.spam]\nclasses = ['a']", "has the entry 'classes'"),
+        ("[per_class.spam]\nfeatures = [1]", "features of spam of per_class"),
+        ("unit = 3", "unit of attack file .* is 3; it must be text"),
+        ("default = 'much'", "attack file .*'much'"),
+        ("default = [1, 2, 3]", r"attack file .*\[1, 2, 3\]"),
+        ("default = {a = 1}", "attack file"),
+        ("default = nan", "attack file .*nan"),
+        ("[features]\nage = true", "attack file"),
+        ("[features]\nage = 1979-05-27", "attack file"),
+    ],
+)
+def test_an_attack_file_that_makes_no_sense_is_refused_with_its_place(
+    content: str, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "attack.toml"
+    path.write_text(content)
+    with pytest.raises(InvalidInputError, match=message):
+        attack_from_toml(path)

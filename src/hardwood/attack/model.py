@@ -41,7 +41,7 @@ def _parse_entry(entry: Any, where: str) -> Reach:
         if entry in _SYMBOLS:
             return _SYMBOLS[entry]
         raise InvalidInputError(f"the attack on {where} is {entry!r}; it must be {_ENTRY_HELP}")
-    if isinstance(entry, Real):
+    if isinstance(entry, Real) and not isinstance(entry, bool):
         pair: tuple[Any, ...] = (entry, entry)
     elif isinstance(entry, Sequence | np.ndarray) and len(entry) == 2:
         pair = tuple(entry)

@@ -25,12 +25,14 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from hardwood.attack.model import AttackModel
+from hardwood.data.fields import Fields
 from hardwood.errors import InvalidInputError
 from hardwood.files import read_text
+from hardwood.plain_data import as_label
 
 _ATTACK_KEYS = {"unit", "default", "features"}
 
@@ -78,29 +80,38 @@ def attack_from_toml(path: str | os.PathLike[str]) -> AttackModel:
         data = tomllib.loads(read_text(path, "attack file"))
     except tomllib.TOMLDecodeError as error:
         raise InvalidInputError(f"attack file {path} is not valid TOML: {error}") from error
-    try:
-        if "per_class" in data:
-            _check_keys(data, {"per_class"})
-            return AttackModel.per_class({label: _from_table(table) for label, table in data["per_class"].items()})
-        model = _from_table({key: value for key, value in data.items() if key != "classes"})
-        return model.only(data["classes"]) if "classes" in data else model
-    except InvalidInputError as error:
-        raise InvalidInputError(f"attack file {path}: {error}") from error
+    given = Fields(data, f"attack file {path}")
+    if "per_class" in data:
+        given.only({"per_class"})
+        named = given.table("per_class")
+        if not named.data:
+            given.refuse("per_class", "a table with at least one class")
+        return AttackModel.per_class(
+            {label: _from_table(named.table(label).only(_ATTACK_KEYS)) for label in named.data}
+        )
+    model = _from_table(given.only({*_ATTACK_KEYS, "classes"}))
+    if "classes" not in data:
+        return model
+    classes = [as_label(label, given.place("classes")) for label in given.items("classes")]
+    if not classes:
+        given.refuse("classes", "a list with at least one class")
+    return _naming(given, lambda: model.only(classes))
 
 
-def _check_keys(table: Mapping[str, Any], known: set[str]) -> None:
-    unknown = sorted(set(table) - known)
-    if unknown:
-        raise InvalidInputError(f"unknown key {unknown[0]!r}; known are {', '.join(sorted(known))}")
-
-
-def _from_table(table: Mapping[str, Any]) -> AttackModel:
-    _check_keys(table, _ATTACK_KEYS)
-    unit = table.get("unit", "raw")
+def _from_table(table: Fields) -> AttackModel:
+    unit = table.text("unit", "raw")
     if unit not in ("raw", "range"):
-        raise InvalidInputError(f"unit = {unit!r}; it must be 'raw' or 'range'")
-    spec = {"*": table.get("default", 0.0), **table.get("features", {})}
-    return AttackModel.fraction_of_range(spec) if unit == "range" else AttackModel.parse(spec)
+        table.refuse("unit", "'raw' or 'range'")
+    spec = {"*": table.data.get("default", 0.0), **table.table("features", {}).data}
+    return _naming(table, lambda: AttackModel.fraction_of_range(spec) if unit == "range" else AttackModel.parse(spec))
+
+
+def _naming(table: Fields, make: Callable[[], AttackModel]) -> AttackModel:
+    """Make an attack; an error says in which part of which file the reason stands."""
+    try:
+        return make()
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{table.where}: {error}") from error
 
 
 def read_attack(text: str) -> AttackModel:
