@@ -211,11 +211,26 @@ class SearchOptions:
         use_carry: bool = True,
     ) -> None: ...
 
+class ProofLog:
+    """The records of a proof, as the search writes them."""
+
+    def __init__(self, sample_number: IntArray) -> None: ...
+    def bound(self, value: int) -> None:
+        """Claim a bound at the root."""
+    def take(self) -> bytes:
+        """Return what was written since the last call."""
+
 class RootSearch:
     """The root of the search, shared out to threads."""
 
     def __init__(
-        self, problem: SearchProblem, options: SearchOptions, depth: int, n_threads: int, control: Control
+        self,
+        problem: SearchProblem,
+        options: SearchOptions,
+        depth: int,
+        n_threads: int,
+        control: Control,
+        proof: ProofLog | None = None,
     ) -> None: ...
     def start(self, target: int, best: int) -> None:
         """Look for trees that cost less than the target, and than `best` by a step; returns at once."""

@@ -231,14 +231,16 @@ void bindRoot(nb::module_ &m)
         .def(
             "__init__",
             [](RootSearch *self, Problem const &problem, Options const &options, Index depth, Index nThreads,
-               Control &control)
+               Control &control, ProofLog *proof)
             {
                 require(depth >= 2 && depth <= deepest, "depth must be between 2 and " + std::to_string(deepest));
                 require(nThreads >= 1 && nThreads <= 1024, "n_threads must be between 1 and 1024");
-                new (self) RootSearch(problem, options, depth, nThreads, control);
+                require(proof == nullptr || proof->nSamples() == problem.nSamples, "the proof is of other samples");
+                new (self) RootSearch(problem, options, depth, nThreads, control, proof);
             },
             nb::arg("problem"), nb::arg("options"), nb::arg("depth"), nb::arg("n_threads"), nb::arg("control"),
-            nb::keep_alive<1, 2>(), nb::keep_alive<1, 6>())
+            nb::arg("proof").none() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 6>(),
+            nb::keep_alive<1, 7>())
         .def("start", &RootSearch::start, nb::arg("target"), nb::arg("best"), nb::call_guard<nb::gil_scoped_release>(),
              "Look for trees that cost less than the target, and than `best` by a step; returns at once.")
         .def(
@@ -263,6 +265,29 @@ void bindRoot(nb::module_ &m)
         .def(
             "counters", [](RootSearch const &self, Index depth) { return dictOf(self.countersOf(depth)); },
             nb::arg("depth"), "What was done at nodes of this depth; only while no thread runs.");
+}
+
+void bindProof(nb::module_ &m)
+{
+    nb::class_<ProofLog>(m, "ProofLog", "The records of a proof, as the search writes them.")
+        .def(
+            "__init__",
+            [](ProofLog *self, In<std::int64_t, 1> const &sampleNumber)
+            {
+                requireRange(spanOf(sampleNumber), 0, (Index{1} << 32) - 1, "sample_number");
+                auto const numbers = spanOf(sampleNumber);
+                new (self) ProofLog(std::vector<std::uint32_t>(numbers.begin(), numbers.end()));
+            },
+            nb::arg("sample_number").noconvert())
+        .def("bound", &ProofLog::bound, nb::arg("value"), "Claim a bound at the root.")
+        .def(
+            "take",
+            [](ProofLog &self)
+            {
+                auto const bytes = self.take();
+                return nb::bytes(bytes.data(), bytes.size());
+            },
+            "What was written since the last call.");
 }
 
 void bindReoptimiser(nb::module_ &m)
@@ -297,6 +322,7 @@ void bindReoptimiser(nb::module_ &m)
 void bindSearch(nb::module_ &m)
 {
     bindProblem(m);
+    bindProof(m);
     bindRoot(m);
     bindReoptimiser(m);
     m.def(

@@ -122,10 +122,9 @@ void Deeper::moveWeight(Index feature, PooledTree const &left, PooledTree const 
         if (reach_[i] != 3 || left.isLost[i] == right.isLost[i] || mark_[i] != Mark::none || w == 0)
             continue;
         auto const old = side_[0][i];
-        auto const now = left.isLost[i] != 0 ? std::min(w, old + step) : std::max<Weight>(0, old - step);
-        side_[0][i] = now;
-        side_[1][i] = w - now;
-        share[i] = static_cast<float>(static_cast<double>(now) / static_cast<double>(w));
+        share[i] = shareOf(left.isLost[i] != 0 ? std::min(w, old + step) : std::max<Weight>(0, old - step), w);
+        side_[0][i] = partOf(w, share[i]);
+        side_[1][i] = w - side_[0][i];
     }
 }
 
@@ -161,14 +160,21 @@ Deeper::Ascent Deeper::ascend(Range const &range, Weight cutoff)
 }
 
 // Ask each child for a tree below its target; the first one that has any puts it into its pool. Whether one had.
-bool Deeper::askChildren(Weight leftTarget, Weight rightTarget)
+bool Deeper::askChildren(Range const &range, Weight leftTarget, Weight rightTarget)
 {
+    if (work_.proof != nullptr)
+        writeShares(range.feature);
     for (std::size_t side = 0; side < 2; ++side)
     {
         auto const target = side == 0 ? leftTarget : rightTarget;
         weighChild(static_cast<Index>(side));
         ++counters_.childSolves;
-        if (children_[side]->solve(target, work_.options.firstTree) < target)
+        if (work_.proof != nullptr)
+            work_.proof->child(static_cast<Index>(side), children_[side]->number(), target);
+        auto const hasTree = children_[side]->solve(target, work_.options.firstTree) < target;
+        if (work_.proof != nullptr)
+            work_.proof->ended(!hasTree && !work_.shouldStop());
+        if (hasTree)
         {
             pools_[side].add(problem_, children_[side]->best());
             return true;
@@ -205,7 +211,7 @@ Deeper::Outcome Deeper::settle(Range const &range, Weight cutoff)
         auto const price = ascent.left + ascent.right;
         auto const ratio = static_cast<double>(ascent.left) / static_cast<double>(std::max<Weight>(1, price));
         auto const leftTarget = ascent.left - static_cast<Weight>(static_cast<double>(price - cutoff) * ratio);
-        auto const improved = askChildren(leftTarget, cutoff - leftTarget);
+        auto const improved = askChildren(range, leftTarget, cutoff - leftTarget);
         if (work_.shouldStop())
             return {Verdict::stopped, 0, -1};
         if (!improved)
@@ -223,6 +229,8 @@ bool Deeper::branchOn(Outcome const &outcome)
             throw std::logic_error("a gap remains, but the pooled trees agree on every sample");
         branch_.push_back(outcome.sample);
         mark_[outcome.sample] = Mark::mustBeCorrect;
+        if (work_.proof != nullptr)
+            work_.proof->branch(outcome.sample);
     }
     else
     {
@@ -249,6 +257,14 @@ void Deeper::unmark()
     givenUp_ = 0;
 }
 
+void Deeper::writeOutcome(Range const &range, Outcome const &outcome)
+{
+    if (outcome.verdict == Verdict::pruned)
+        work_.proof->joined();
+    else if (outcome.verdict != Verdict::undecided || !range.isSingle())
+        work_.proof->dropped();
+}
+
 SweepEnd Deeper::sweep(Index feature, Weight cutoff, Index start)
 {
     if (start == 0)
@@ -261,7 +277,11 @@ SweepEnd Deeper::sweep(Index feature, Weight cutoff, Index start)
             cutoff = share(feature, position, cutoff);
         auto const last = branch_.empty() ? std::min(position + width_, nActive()) - 1 : position;
         Range const range{feature, active(position), active(last), known.at(active(position)), known.at(active(last))};
+        if (work_.proof != nullptr && branch_.empty())
+            writeRange(feature, range.firstCandidate, range.lastCandidate);
         auto const outcome = settle(range, cutoff - givenUp_);
+        if (work_.proof != nullptr)
+            writeOutcome(range, outcome);
         if (outcome.verdict == Verdict::stopped)
             break;
         if (range.isSingle())

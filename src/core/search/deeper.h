@@ -60,9 +60,10 @@ class Deeper final : public Node
                                   Ascent &ascent, Index &nDisputed);
     void moveWeight(Index feature, PooledTree const &left, PooledTree const &right, Weight step);
     [[nodiscard]] Ascent ascend(Range const &range, Weight cutoff);
-    [[nodiscard]] bool askChildren(Weight leftTarget, Weight rightTarget);
+    [[nodiscard]] bool askChildren(Range const &range, Weight leftTarget, Weight rightTarget);
     [[nodiscard]] Outcome settle(Range const &range, Weight cutoff);
     [[nodiscard]] bool branchOn(Outcome const &outcome);
+    void writeOutcome(Range const &range, Outcome const &outcome);
     void unmark();
 
 public:

@@ -356,13 +356,14 @@ void DepthTwo<Classes>::moveWeight(Index feature, Weight step)
             continue;
         auto const w = own_[k];
         auto const old = magnitude(left.weight[k]);
-        auto const now = wrong_[k] == 1 ? std::min(w, old + step) : std::max<Weight>(0, old - step);
+        auto const wanted = wrong_[k] == 1 ? std::min(w, old + step) : std::max<Weight>(0, old - step);
+        share[ids_[k]] = shareOf(wanted, w);
+        auto const now = partOf(w, share[ids_[k]]);
         takenLeft += std::max<Weight>(0, old - now);
         takenRight += std::max<Weight>(0, now - old);
         auto const label = label_[k];
         left.total[label] += now - old;
         right.total[label] += old - now;
-        share[ids_[k]] = static_cast<float>(static_cast<double>(now) / static_cast<double>(w));
         left.weight[k] = signedFor<Classes>(label, now);
         right.weight[k] = signedFor<Classes>(label, w - now);
     }
@@ -403,6 +404,15 @@ void DepthTwo<Classes>::unmark()
     branch_.clear();
 }
 
+template <class Classes>
+void DepthTwo<Classes>::writeSettled(Index feature)
+{
+    if (work_.proof == nullptr)
+        return;
+    writeShares(feature);
+    work_.proof->settled();
+}
+
 // Close the gap of one threshold by branching on samples: each must be correct, or is given up and paid for.
 template <class Classes>
 typename DepthTwo<Classes>::Outcome DepthTwo<Classes>::settle(Index feature, Rank threshold, Weight cutoff,
@@ -418,6 +428,8 @@ typename DepthTwo<Classes>::Outcome DepthTwo<Classes>::settle(Index feature, Ran
                 throw std::logic_error("a gap remains, but the two sides agree on every sample");
             branch_.push_back(outcome.sample);
             mark_[outcome.sample] = Mark::mustBeCorrect;
+            if (work_.proof != nullptr)
+                work_.proof->branch(ids_[outcome.sample]);
         }
         else
         {
@@ -435,8 +447,12 @@ typename DepthTwo<Classes>::Outcome DepthTwo<Classes>::settle(Index feature, Ran
         ++counters_.branches;
         setSides(feature, threshold, threshold);
         outcome = evaluate(feature, cutoff - givenUp, givenUp, work_.options.rounds, false);
+        if (outcome.verdict == Verdict::pruned)
+            writeSettled(feature);
         if (outcome.verdict == Verdict::found || outcome.verdict == Verdict::stopped)
         {
+            if (work_.proof != nullptr)
+                work_.proof->dropped();
             unmark();
             return outcome;
         }
@@ -468,6 +484,9 @@ SweepEnd DepthTwo<Classes>::sweep(Index feature, Weight cutoff, Index start)
             break;
         if (outcome.verdict == Verdict::pruned)
         {
+            if (work_.proof != nullptr)
+                writeRange(feature, firstCandidate, lastCandidate);
+            writeSettled(feature);
             remember(feature, firstCandidate, lastCandidate, outcome.value);
             position = last + 1;
             widen();
@@ -479,7 +498,11 @@ SweepEnd DepthTwo<Classes>::sweep(Index feature, Weight cutoff, Index start)
             continue;
         }
         if (outcome.verdict == Verdict::undecided)
+        {
+            if (work_.proof != nullptr)
+                writeRange(feature, firstCandidate, lastCandidate);
             outcome = settle(feature, known.at(firstCandidate), cutoff, outcome.sample);
+        }
         if (outcome.verdict == Verdict::stopped)
             break;
         if (outcome.verdict == Verdict::pruned)

@@ -115,6 +115,7 @@ class DepthTwo final : public Node
     void moveWeight(Index feature, Weight step);
     [[nodiscard]] Outcome evaluate(Index feature, Weight cutoff, Weight givenUp, Index rounds, bool isRange);
     [[nodiscard]] Outcome settle(Index feature, Rank threshold, Weight cutoff, Index firstSample);
+    void writeSettled(Index feature);
     void unmark();
 
 public:

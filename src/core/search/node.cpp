@@ -56,6 +56,7 @@ Node::Node(Workspace &work, Index level, Index depth)
       candidates_(static_cast<std::size_t>(work.problem.nFeatures)),
       work_(work),
       problem_(work.problem),
+      number_(work.nNodes()),
       level_(level),
       depth_(depth),
       shares_(work.problem),
@@ -86,7 +87,7 @@ void Node::noteCandidates(Index feature, Span<Event const> events)
 {
     auto const lower = problem_.lower(feature);
     auto const upper = problem_.upper(feature);
-    auto &[threshold, cell] = candidates_[static_cast<std::size_t>(feature)];
+    auto &[threshold, cell, end] = candidates_[static_cast<std::size_t>(feature)];
     threshold.clear();
     cell.clear();
     Rank lastLower = 0;
@@ -110,6 +111,18 @@ void Node::noteCandidates(Index feature, Span<Event const> events)
         }
         afterUpper = isUpper;
     }
+    end = afterUpper || events.empty() ? lastLower : lower[events[events.size() - 1].sample()];
+}
+
+void Node::writeRange(Index feature, Index first, Index last)
+{
+    auto const &known = candidates(feature);
+    work_.proof->range(feature, known.firstOfCell(first), known.endOfCell(last));
+}
+
+void Node::writeShares(Index feature)
+{
+    work_.proof->shares(ids(), shares_.of(feature), shares_.written(feature));
 }
 
 void Node::remember(Index feature, Index first, Index last, Weight bound)

@@ -22,6 +22,7 @@
 
 #include "control.h"
 #include "search/memory.h"
+#include "search/proof_log.h"
 #include "search/tree.h"
 
 namespace hardwood::search
@@ -41,10 +42,35 @@ struct Parts
     Weight right;
 };
 
+// What part of a sample's weight the left child charges, in 2^32nds; the largest number stands for all of it.
+using Share = std::uint32_t;
+inline constexpr Share half = Share{1} << 31;
+inline constexpr Share whole = std::numeric_limits<Share>::max();
+
+// The part of a weight, rounded down: the two halves of the weight one after the other, so that nothing overflows.
+inline Weight partOf(Weight weight, Share share)
+{
+    auto const w = static_cast<std::uint64_t>(weight);
+    auto const part = (w >> 32) * share + (((w & whole) * share) >> 32);
+    return share == whole ? weight : static_cast<Weight>(part);
+}
+
+// The least share that makes the part so large: exact for weights up to 2^31, else as close as the shares allow.
+inline Share shareOf(Weight part, Weight weight)
+{
+    auto w = static_cast<std::uint64_t>(weight);
+    auto p = static_cast<std::uint64_t>(part);
+    if (p == w)
+        return whole;
+    for (; w > half; w >>= 1)
+        p >>= 1;
+    return static_cast<Share>(std::min<std::uint64_t>(((p << 32) + w - 1) / w, whole));
+}
+
 // Divide a sample's weight between the children that it reaches. One that must be correct charges more than any tree
 // costs to both; one that was given up has been paid for. Whatever the share, left + right = weight for the others, so
 // the two children's optima bound the cost of the split from below.
-inline Parts divide(Weight weight, Mark mark, bool toLeft, bool toRight, float share, Weight forbidden)
+inline Parts divide(Weight weight, Mark mark, bool toLeft, bool toRight, Share share, Weight forbidden)
 {
     if (mark == Mark::givenUp)
         return {0, 0};
@@ -52,7 +78,7 @@ inline Parts divide(Weight weight, Mark mark, bool toLeft, bool toRight, float s
         return {toLeft ? forbidden : 0, toRight ? forbidden : 0};
     if (toLeft && toRight)
     {
-        auto const left = std::min(weight, static_cast<Weight>(double{share} * static_cast<double>(weight)));
+        auto const left = partOf(weight, share);
         return {left, weight - left};
     }
     return {toLeft ? weight : 0, toRight ? weight : 0};
@@ -62,25 +88,31 @@ inline Parts divide(Weight weight, Mark mark, bool toLeft, bool toRight, float s
 // the best first guess at the next one.
 class Shares
 {
-    std::vector<Array<float>> share_;
+    std::vector<Array<Share>> share_;
+    std::vector<Array<Share>> written_;  // what a proof says of them, if one is written
     Index nSamples_;
+
+    [[nodiscard]] Span<Share> in(std::vector<Array<Share>> &all, Index feature) const
+    {
+        auto &share = all[static_cast<std::size_t>(feature)];
+        if (share.empty())
+            share = Array<Share>(nSamples_, half);
+        return share.view();
+    }
 
 public:
     explicit Shares(Problem const &problem)
-        : share_(static_cast<std::size_t>(problem.nFeatures)), nSamples_(problem.nSamples)
+        : share_(static_cast<std::size_t>(problem.nFeatures)),
+          written_(static_cast<std::size_t>(problem.nFeatures)),
+          nSamples_(problem.nSamples)
     {
     }
-    [[nodiscard]] Span<float> of(Index feature)
-    {
-        auto &share = share_[static_cast<std::size_t>(feature)];
-        if (share.empty())
-            share = Array<float>(nSamples_, 0.5F);
-        return share.view();
-    }
+    [[nodiscard]] Span<Share> of(Index feature) { return in(share_, feature); }
+    [[nodiscard]] Span<Share> written(Index feature) { return in(written_, feature); }
     void forget(Index feature)
     {
         auto const share = of(feature);
-        std::fill(share.begin(), share.end(), 0.5F);
+        std::fill(share.begin(), share.end(), half);
     }
 };
 
@@ -89,11 +121,12 @@ struct Candidates
 {
     std::vector<Rank> threshold;
     std::vector<Rank> cell;
+    Rank end = 0;  // behind the last cell: from here on all samples reach left
 
     [[nodiscard]] Index size() const { return static_cast<Index>(threshold.size()); }
     [[nodiscard]] Rank at(Index k) const { return threshold[static_cast<std::size_t>(k)]; }
     [[nodiscard]] Rank firstOfCell(Index k) const { return cell[static_cast<std::size_t>(k)]; }
-    [[nodiscard]] Rank endOfCell(Index k) const { return k + 1 < size() ? firstOfCell(k + 1) : at(k) + 1; }
+    [[nodiscard]] Rank endOfCell(Index k) const { return k + 1 < size() ? firstOfCell(k + 1) : end; }
 };
 
 // Where a sweep over the thresholds of a feature ended: with a tree below the cutoff (then it can go on from `next`),
@@ -146,6 +179,9 @@ public:
     [[nodiscard]] Node &root(Index depth) { return create(0, depth); }
     [[nodiscard]] Node &child(Index parentLevel, Index parentDepth, Index side);
 
+    // Write down what is proven; null: do not.
+    ProofLog *proof = nullptr;
+
     // End the search at its next look also when this flag is set.
     void endWhen(std::atomic<bool> const &abandoned) { abandoned_ = &abandoned; }
     // A budget: the search ends when so many samples have been scanned; a measure that no machine's speed changes.
@@ -159,6 +195,7 @@ public:
 
     [[nodiscard]] Counters countersOf(Index depth) const;
     [[nodiscard]] Index scans() const;
+    [[nodiscard]] Index nNodes() const { return static_cast<Index>(nodes_.size()); }
 };
 
 class Node
@@ -170,7 +207,8 @@ class Node
 protected:
     Workspace &work_;
     Problem const &problem_;
-    Index const level_;  // 0: the root of the search
+    Index const number_;  // of the node in its workspace, 0: the root of the search
+    Index const level_;
     Index const depth_;
     Shares shares_;
     Index size_ = 0;
@@ -195,6 +233,9 @@ protected:
     // Note that no tree with a threshold of the cells first..last of the feature costs less than the bound.
     void remember(Index feature, Index first, Index last, Weight bound);
     void listActive(Index feature, Weight cutoff);
+    // For a proof: the candidates first..last of the feature with all their cells; the shares as they are now.
+    void writeRange(Index feature, Index first, Index last);
+    void writeShares(Index feature);
     [[nodiscard]] Index nActive() const { return static_cast<Index>(active_.size()); }
     [[nodiscard]] Index active(Index k) const { return active_[static_cast<std::size_t>(k)]; }
     // After a success: take twice as many candidates next time.
@@ -215,6 +256,7 @@ protected:
 
 public:
     Node(Workspace &work, Index level, Index depth);
+    [[nodiscard]] Index number() const { return number_; }
     virtual ~Node() = default;
     Node(Node const &) = delete;
     Node &operator=(Node const &) = delete;

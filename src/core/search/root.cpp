@@ -2,9 +2,10 @@
 
 namespace hardwood::search
 {
-RootSearch::Worker::Worker(RootSearch &root, Index depth, Options const &options, Control &control)
+RootSearch::Worker::Worker(RootSearch &root, Index depth, Options const &options, Control &control, ProofLog *proof)
     : root_(root), work_(root.problem_, options, control), node_(work_.root(depth))
 {
+    work_.proof = proof;
     work_.endWhen(root.abandoned_);
 }
 
@@ -60,11 +61,12 @@ bool RootSearch::Worker::giveAway(Index feature, Index first, Index end)
     return true;
 }
 
-RootSearch::RootSearch(Problem const &problem, Options const &options, Index depth, Index nThreads, Control &control)
+RootSearch::RootSearch(Problem const &problem, Options const &options, Index depth, Index nThreads, Control &control,
+                       ProofLog *proof)
     : problem_(problem)
 {
-    for (Index k = 0; k < nThreads; ++k)
-        workers_.push_back(std::make_unique<Worker>(*this, depth, options, control));
+    for (Index k = 0; k < (proof == nullptr ? nThreads : 1); ++k)
+        workers_.push_back(std::make_unique<Worker>(*this, depth, options, control, proof));
 }
 
 // Parts of the root: with one thread whole features, else more parts than threads.

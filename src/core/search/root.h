@@ -52,7 +52,7 @@ class RootSearch
         void settle(Item const &item);
 
     public:
-        Worker(RootSearch &root, Index depth, Options const &options, Control &control);
+        Worker(RootSearch &root, Index depth, Options const &options, Control &control, ProofLog *proof);
         void open();
         void run();
         [[nodiscard]] Weight cutoff() override { return root_.cutoff(); }
@@ -89,7 +89,9 @@ class RootSearch
     void runWorker(Worker &worker);
 
 public:
-    RootSearch(Problem const &problem, Options const &options, Index depth, Index nThreads, Control &control);
+    // With a proof to be written there is one thread, so that its records stand in order.
+    RootSearch(Problem const &problem, Options const &options, Index depth, Index nThreads, Control &control,
+               ProofLog *proof = nullptr);
     ~RootSearch() { stop(); }
     RootSearch(RootSearch const &) = delete;
     RootSearch &operator=(RootSearch const &) = delete;
