@@ -34,14 +34,11 @@ def fooled(
     left: IntArray,
     right: IntArray,
     leaf_label: IntArray,
-    low: FloatArray,
-    high: FloatArray,
-    down: FloatArray,
-    up: FloatArray,
-    group: IntArray,
+    lower: FloatArray,
+    upper: FloatArray,
     label: IntArray,
 ) -> BoolArray:
-    """Return whether each row's box, ``low - down[group]`` to ``high + up[group]``, reaches a leaf of another label."""
+    """Return whether each row's box reaches a leaf of another label."""
 
 def reached_nodes(
     feature: IntArray, threshold: FloatArray, left: IntArray, right: IntArray, lower: FloatArray, upper: FloatArray
@@ -77,24 +74,11 @@ def nearest_wrong_points(
     region_high: FloatArray,
     region_label: IntArray,
     X: FloatArray,
-    down: FloatArray,
-    up: FloatArray,
-    group: IntArray,
+    lower: FloatArray,
+    upper: FloatArray,
     label: IntArray,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the nearest point inside each row's box that lies in a region of another label, and its distance."""
-
-def robust_factors(
-    region_low: FloatArray,
-    region_high: FloatArray,
-    region_label: IntArray,
-    X: FloatArray,
-    down: FloatArray,
-    up: FloatArray,
-    group: IntArray,
-    label: IntArray,
-) -> FloatArray:
-    """Return the largest multiple of the attack under which each row stays right; -inf where it is wrong as it is."""
 
 # Boxes that meet, given by the ranks of their ends.
 
@@ -264,6 +248,7 @@ def best_stump(problem: SearchProblem) -> tuple[int, IntArray]:
 
 def merge_rows(lower: Int32Array, upper: Int32Array, label: IntArray) -> tuple[IntArray, IntArray]:
     """Group equal boxes of one class: the group of each row, and a row of each group, in lexicographic order."""
+
 # Ensembles whose leaves add up to scores.
 
 class ScoredTrees:

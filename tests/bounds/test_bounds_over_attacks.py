@@ -55,17 +55,14 @@ def test_the_curve_of_larger_data_is_the_bound_at_each_radius(seed: int) -> None
     assert np.all(curve.bound >= curve.floor)
 
 
-def test_chained_rounding_is_not_taken_for_growth() -> None:
-    # Ends a tenth of a snap apart make one long cluster, which another radius may break up.
+def test_errors_grow_with_the_radius_also_in_steps_as_small_as_rounding() -> None:
     noise = 1e-9 * 1.5
     X = np.concatenate([np.arange(40) * 0.9 * noise, [1.0, 1.2]])[:, None]
     y = np.arange(42) % 2
-    epsilons = np.arange(12) * 2 * noise
-    family = BoxFamily(X, y)
-    assert not family.boxes_grow(AttackModel.parse(1.0), epsilons)
-    assert family.boxes_grow(AttackModel.parse(1.0), np.arange(5) / 10)
+    epsilons = np.concatenate([np.arange(12) * 2 * noise, 0.05 + np.arange(12) * 1e-17, [1e-16, 5e-324, 1e308]])
     curve = epsilon_curve(X, y, epsilons)
     assert curve.errors.tolist() == [adversarial_accuracy_bound(X, y, e).errors for e in epsilons]
+    assert np.all(np.diff(curve.errors[np.argsort(epsilons)]) >= 0)
 
 
 @given(tiny_problems(max_samples=9))

@@ -12,11 +12,13 @@ from hypothesis import given, settings
 from scipy.optimize import minimize
 
 from hardwood import AttackRules, InvalidInputError, Problem, TreantClassifier, Tree, load_model, solve
-from hardwood.attack.rules import AttackRule, Options
+from hardwood.attack.rules import AttackRule
 from hardwood.data import datasets
 from hardwood.kernels.treant import best_predictions
+from hardwood.problem.rewriting import Options
 from hardwood.solvers.treant import Growth, solve_against_rules
 from hardwood.tree.reach import objective
+from hardwood.tree.rewriting import fooled_by_rules
 from oracle import TinyProblem, answer, optimal_objective
 from strategies import problem_of, tiny_problems
 
@@ -254,7 +256,7 @@ def test_what_rules_allow_is_what_trying_every_sequence_of_changes_reaches(seed:
     for tree in trees:
         # Thresholds of the tree may be whole numbers, where x <= b holds on both grids.
         expected = [any(answer(tree, point) != y[i] for point in reached[i]) for i in range(len(y))]
-        assert rules.fooled(tree, X, y).tolist() == expected
+        assert fooled_by_rules(tree, rules, X, y).tolist() == expected
     assert result.objective == sum(any(answer(trees[0], p) != y[i] for p in reached[i]) for i in range(len(y)))
 
 
@@ -265,9 +267,9 @@ def test_a_budget_stops_the_attacker_from_changing_every_feature() -> None:
                 [-1, 0, -1, 0, 1], np.array([0, 1]), 2)  # fmt: skip
     X, y = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 0.0]]), np.array([1, 0, 0])
     both = tuple(AttackRule(j, -1.0, 1.0) for j in range(2))
-    assert AttackRules(both, 1).fooled(tree, X, y).tolist() == [True, True, False]
-    assert AttackRules(both, 2).fooled(tree, X, y).tolist() == [True, True, True]
-    assert AttackRules(both, 0).fooled(tree, X, y).tolist() == [False, False, False]
+    assert fooled_by_rules(tree, AttackRules(both, 1), X, y).tolist() == [True, True, False]
+    assert fooled_by_rules(tree, AttackRules(both, 2), X, y).tolist() == [True, True, True]
+    assert fooled_by_rules(tree, AttackRules(both, 0), X, y).tolist() == [False, False, False]
 
 
 def test_rules_are_read_from_json_by_feature_name(tmp_path: Path) -> None:

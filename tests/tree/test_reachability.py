@@ -113,11 +113,14 @@ def test_placing_thresholds_keeps_or_lowers_what_the_indices_cost(tiny: TinyProb
     assert placed.without_empty_leaves is placed
 
 
-def test_a_box_that_ends_on_the_threshold_stays_left() -> None:
+def test_a_box_that_ends_within_rounding_of_the_threshold_reaches_both_sides() -> None:
     tree = Tree([0, -1, -1], [0.5, np.nan, np.nan], [1, -1, -1], [2, -1, -1], [-1, 0, 1], np.array([0, 1]), 1)
     X = np.array([[0.25], [0.75]])
-    assert adversarial_accuracy(tree, X, [0, 1], 0.25) == 0.5  # the left box [0, 0.5] stays, the right one reaches 0.5
-    np.testing.assert_array_equal(robust_radius(tree, X, [0, 1]), [0.25, 0.75 - np.nextafter(0.5, 1)])
+    assert adversarial_accuracy(tree, X, [0, 1], 0.25) == 0
+    assert adversarial_accuracy(tree, X, [0, 1], 0.25 * (1 - 2e-9)) == 1
+    np.testing.assert_allclose(robust_radius(tree, X, [0, 1]), [0.25, 0.25], rtol=2e-9)
+    # A sample that cannot be moved is compared as it is.
+    assert adversarial_accuracy(tree, [[0.5], [np.nextafter(0.5, 1)]], [0, 1], 0.0) == 1
 
 
 def test_a_leaf_that_no_point_can_enter_fools_nobody() -> None:

@@ -22,14 +22,12 @@ void requireSameShape(auto const &a, auto const &b, char const *what)
     require(a.rows() == b.rows() && a.columns() == b.columns(), std::string(what) + " must be of one shape");
 }
 
-GroupReach groupReach(FloatRows const &down, FloatRows const &up, Ints const &group, Index nSamples, Index nFeatures)
+AttackedSamples boxesOf(FloatRows const &lower, FloatRows const &upper, Ints const &label)
 {
-    GroupReach const reach{gridOf(down), gridOf(up), spanOf(group)};
-    requireSameShape(reach.down, reach.up, "down and up");
-    require(reach.down.columns() == nFeatures, "down and up must have a column per feature");
-    require(reach.group.size() == nSamples, "group must have an entry per sample");
-    requireRange(reach.group, 0, reach.down.rows() - 1, "group");
-    return reach;
+    AttackedSamples const boxes{gridOf(lower), gridOf(upper), spanOf(label)};
+    requireSameShape(boxes.lower, boxes.upper, "lower and upper");
+    require(boxes.label.size() == boxes.lower.rows(), "label must have an entry per sample");
+    return boxes;
 }
 
 auto pyApply(Ints feature, Floats threshold, Ints left, Ints right, FloatRows X)
@@ -47,17 +45,13 @@ auto pyApply(Ints feature, Floats threshold, Ints left, Ints right, FloatRows X)
     return handOver(std::move(leaf));
 }
 
-auto pyFooled(Ints feature, Floats threshold, Ints left, Ints right, Ints leafLabel, FloatRows low, FloatRows high,
-              FloatRows down, FloatRows up, Ints group, Ints label)
+auto pyFooled(Ints feature, Floats threshold, Ints left, Ints right, Ints leafLabel, FloatRows lower, FloatRows upper,
+              Ints label)
 {
-    AttackedSamples const samples{
-        gridOf(low), gridOf(high),
-        groupReach(down, up, group, static_cast<Index>(low.shape(0)), static_cast<Index>(low.shape(1))), spanOf(label)};
-    requireSameShape(samples.low, samples.high, "low and high");
-    require(samples.label.size() == samples.low.rows(), "label must have an entry per sample");
+    auto const samples = boxesOf(lower, upper, label);
     auto const nodes = nodesOf<double>(
-        {spanOf(feature), spanOf(threshold), spanOf(left), spanOf(right), spanOf(leafLabel)}, samples.low.columns());
-    auto out = Array<bool>::unwritten(samples.low.rows());
+        {spanOf(feature), spanOf(threshold), spanOf(left), spanOf(right), spanOf(leafLabel)}, samples.lower.columns());
+    auto out = Array<bool>::unwritten(samples.lower.rows());
     {
         nb::gil_scoped_release unlocked;
         Interruptible control;
@@ -118,20 +112,13 @@ Regions regionsOf(FloatRows const &low, FloatRows const &high, Ints const &label
     return regions;
 }
 
-PointsUnderAttack pointsOf(Regions const &regions, FloatRows const &X, FloatRows const &down, FloatRows const &up,
-                           Ints const &group, Ints const &label)
-{
-    auto const rows = gridOf(X);
-    require(rows.columns() == regions.low.columns(), "the regions and X must have the same features");
-    require(static_cast<Index>(label.shape(0)) == rows.rows(), "label must have an entry per sample");
-    return {rows, groupReach(down, up, group, rows.rows(), rows.columns()), spanOf(label)};
-}
-
-auto pyNearestWrongPoints(FloatRows regionLow, FloatRows regionHigh, Ints regionLabel, FloatRows X, FloatRows down,
-                          FloatRows up, Ints group, Ints label)
+auto pyNearestWrongPoints(FloatRows regionLow, FloatRows regionHigh, Ints regionLabel, FloatRows X, FloatRows lower,
+                          FloatRows upper, Ints label)
 {
     auto const regions = regionsOf(regionLow, regionHigh, regionLabel);
-    auto const samples = pointsOf(regions, X, down, up, group, label);
+    PointsUnderAttack const samples{gridOf(X), boxesOf(lower, upper, label)};
+    require(samples.X.columns() == regions.low.columns(), "the regions and X must have the same features");
+    requireSameShape(samples.X, samples.boxes.lower, "X and lower");
     auto point = Array<double>::unwritten(samples.X.rows() * samples.X.columns());
     auto distance = Array<double>::unwritten(samples.X.rows());
     {
@@ -144,22 +131,6 @@ auto pyNearestWrongPoints(FloatRows regionLow, FloatRows regionHigh, Ints region
     return nb::make_tuple(handOver(std::move(point), samples.X.rows(), samples.X.columns()),
                           handOver(std::move(distance)));
 }
-
-auto pyRobustFactors(FloatRows regionLow, FloatRows regionHigh, Ints regionLabel, FloatRows X, FloatRows down,
-                     FloatRows up, Ints group, Ints label)
-{
-    auto const regions = regionsOf(regionLow, regionHigh, regionLabel);
-    auto const samples = pointsOf(regions, X, down, up, group, label);
-    auto factor = Array<double>::unwritten(samples.X.rows());
-    {
-        nb::gil_scoped_release unlocked;
-        Interruptible control;
-        robustFactors(regions, samples, factor.view(), control);
-    }
-    raisePending();
-    return handOver(std::move(factor));
-}
-
 }  // namespace
 
 void bindWalk(nb::module_ &m)
@@ -167,9 +138,8 @@ void bindWalk(nb::module_ &m)
     m.def("apply", pyApply, array("feature"), array("threshold"), array("left"), array("right"), array("X"),
           "Return the leaf in which each row of X ends.");
     m.def("fooled", pyFooled, array("feature"), array("threshold"), array("left"), array("right"), array("leaf_label"),
-          array("low"), array("high"), array("down"), array("up"), array("group"), array("label"),
-          "Return whether the box of each row, ``low - down[group]`` to ``high + up[group]``, reaches a leaf whose "
-          "label is not the row's.");
+          array("lower"), array("upper"), array("label"),
+          "Return whether the box of each row reaches a leaf whose label is not the row's.");
     m.def("reached_nodes", pyReachedNodes, array("feature"), array("threshold"), array("left"), array("right"),
           array("lower"), array("upper"), "Return whether the box of each row reaches each node.");
     char const *const aboutLeaves =
@@ -181,12 +151,8 @@ void bindWalk(nb::module_ &m)
     m.def("reached_leaves", pyReachedLeaves<Index, std::int32_t>, array("feature"), array("threshold"), array("left"),
           array("right"), array("can_left"), array("can_right"), array("lower"), array("upper"), aboutLeaves);
     m.def("nearest_wrong_points", pyNearestWrongPoints, array("region_low"), array("region_high"),
-          array("region_label"), array("X"), array("down"), array("up"), array("group"), array("label"),
+          array("region_label"), array("X"), array("lower"), array("upper"), array("label"),
           "Return the L-infinity-nearest point inside each row's box that lies in a region of another label, and its "
           "distance; NaN and infinity where there is none.");
-    m.def("robust_factors", pyRobustFactors, array("region_low"), array("region_high"), array("region_label"),
-          array("X"), array("down"), array("up"), array("group"), array("label"),
-          "Return the largest multiple of the attack under which each row stays right; -inf where it is wrong as it "
-          "is.");
 }
 }  // namespace hardwood

@@ -20,16 +20,11 @@ struct Regions
 struct PointsUnderAttack
 {
     Grid<double const> X;
-    GroupReach reach;
-    Span<Index const> label;
+    AttackedSamples boxes;
 };
 
 // Write the L-infinity-nearest point inside each sample's box that lies in a region of another label, and its distance;
 // NaN and infinity where no move can change the answer. False where the Control stopped it.
 bool nearestWrongPoints(Regions const &regions, PointsUnderAttack const &samples, Grid<double> point,
                         Span<double> distance, Control &control);
-
-// Write the largest multiple of the attack under which each sample stays right; minus infinity where it is wrong as it
-// is. False where the Control stopped it.
-bool robustFactors(Regions const &regions, PointsUnderAttack const &samples, Span<double> factor, Control &control);
 }  // namespace hardwood

@@ -4,25 +4,6 @@ namespace hardwood
 {
 namespace
 {
-// A box that is never written down: ends are made where they are compared.
-struct MovedBox
-{
-    Span<double const> low;
-    Span<double const> high;
-    Span<double const> down;
-    Span<double const> up;
-
-    [[nodiscard]] bool left(FloatNode const &node, Index) const
-    {
-        return reachesLeft(low[node.feature] - down[node.feature], node.threshold);
-    }
-
-    [[nodiscard]] bool right(FloatNode const &node, Index) const
-    {
-        return reachesRight(high[node.feature] + up[node.feature], node.threshold);
-    }
-};
-
 template <class End>
 struct BoxInOpenSides
 {
@@ -63,11 +44,9 @@ bool fooled(Span<FloatNode const> nodes, AttackedSamples const &samples, Span<bo
 {
     Ticker stop(control);
     auto stack = Array<std::int32_t>::unwritten(nodes.size());
-    for (Index i = 0; i != samples.low.rows(); ++i)
+    for (Index i = 0; i != samples.lower.rows(); ++i)
     {
-        auto const group = samples.reach.group[i];
-        MovedBox const box{samples.low.row(i), samples.high.row(i), samples.reach.down.row(group),
-                           samples.reach.up.row(group)};
+        Box<double> const box{samples.lower.row(i), samples.upper.row(i)};
         auto const label = samples.label[i];
         out[i] = visitLeaves(nodes, 0, box, stack.view(), [&](Index leaf) { return nodes[leaf].label != label; });
         if (stop())

@@ -2,8 +2,7 @@
 //
 // A sample is robustly right iff every leaf that its box reaches carries its label (Theorem 1 of Vos & Verwer, "Robust
 // Optimal Classification Trees Against Adversarial Examples", AAAI 2022); one wrong leaf is enough to stop looking.
-// Boxes are given as `low - down[group]` and `high + up[group]`, the very expression with which Python makes the boxes
-// of a problem, so that large data need no two extra matrices.
+// Boxes come from Python (hardwood.problem.boxes), the same for training and for evaluation.
 //
 // All of these last as long as there are rows. They look at the Control between rows; where it says to stop they return
 // false and what they wrote is incomplete.
@@ -16,20 +15,11 @@ namespace hardwood
 {
 using FloatNode = Node<double>;
 
-// How far the attacker moves each feature of a sample, by the sample's group.
-struct GroupReach
-{
-    Grid<double const> down;
-    Grid<double const> up;
-    Span<Index const> group;
-};
-
-// Samples (or the interval in which each already is) with what the attacker adds to them.
+// Boxes in which an attacker can move samples, and the samples' labels.
 struct AttackedSamples
 {
-    Grid<double const> low;
-    Grid<double const> high;
-    GroupReach reach;
+    Grid<double const> lower;
+    Grid<double const> upper;
     Span<Index const> label;
 };
 

@@ -15,18 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from hardwood.arrays import BoolArray, FloatArray, IntArray, RankArray
+from hardwood.arrays import FloatArray
 from hardwood.attack.model import AttackModel
 from hardwood.errors import InvalidInputError
 from hardwood.files import read_text
 from hardwood.plain_data import as_entries, as_items, as_number, as_text, as_whole, parse_json
-from hardwood.problem.endpoints import cluster
-from hardwood.problem.problem import Problem
-from hardwood.tree.tree import Tree
 
 MOST_LEVELS = 1000
 """An attacker whose budget allows more different costs than this on one feature is refused."""
-_SLACK = 1e-9
+SLACK = 1e-9
+"""A sum of costs may be above the budget by this much, which is rounding."""
 
 
 @dataclass(frozen=True)
@@ -185,7 +183,7 @@ class AttackRules:
                 low, high = reached[cost]
                 for rule in rules:
                     total = round(cost + rule.cost, 9)
-                    if total > self.budget + _SLACK:
+                    if total > self.budget + SLACK:
                         continue
                     start, end = np.maximum(low, rule.low), np.minimum(high, rule.high)
                     applies = start <= end
@@ -208,110 +206,6 @@ class AttackRules:
             [[True], (np.diff(low, axis=0) < 0).any(axis=1) | (np.diff(high, axis=0) > 0).any(axis=1)]
         )
         return costs[more], low[more], high[more]
-
-    def fooled(self, tree: Tree, X: FloatArray, label: IntArray) -> BoolArray:
-        """Return, for each sample, whether the attacker can afford to make the tree misclassify it.
-
-        Parameters
-        ----------
-        tree : Tree
-        X : float array of shape (n_samples, n_features)
-        label : int array of shape (n_samples,)
-            Class indices in terms of ``tree.classes``; -1 for a label that the tree does not know.
-        """
-        levels = self.intervals(X, tree.feature_names)
-        region_low, region_high, region_label = tree.regions()
-        out = np.zeros(len(X), bool)
-        for r in range(len(region_label)):
-            price = np.zeros(len(X))
-            for j in np.flatnonzero(np.isfinite(region_low[r]) | np.isfinite(region_high[r])):
-                cost, low, high = levels[j]
-                inside = (low <= region_high[r, j]) & (high > region_low[r, j])
-                price += np.where(inside.any(axis=0), cost[np.argmax(inside, axis=0)], np.inf)
-            out |= (price <= self.budget + _SLACK) & (region_label[r] != label)
-        return out
-
-    def boxes(self, X: FloatArray, feature_names: Sequence[str] | None = None) -> tuple[FloatArray, FloatArray]:
-        """Return the smallest boxes that hold all that the attacker can do; on several features it may do less."""
-        levels = self.intervals(X, feature_names)
-        return (
-            np.column_stack([low[-1] for _, low, _ in levels]),
-            np.column_stack([high[-1] for _, _, high in levels]),
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Options:
-    """What the attacker can do to each sample, in ranks: per feature, intervals that grow with the cost.
-
-    Attributes
-    ----------
-    cost : tuple of float arrays of shape (n_levels,)
-    low, high : tuple of int32 arrays of shape (n_levels, n_samples)
-        Per feature; a sample reaches left of threshold index t iff ``low <= t`` and right iff ``high > t``.
-    budget : float
-    first, last : tuple of float arrays
-        The values behind the ranks.
-    """
-
-    cost: tuple[FloatArray, ...]
-    low: tuple[RankArray, ...]
-    high: tuple[RankArray, ...]
-    budget: float
-    first: tuple[FloatArray, ...]
-    last: tuple[FloatArray, ...]
-
-    @classmethod
-    def boxes(cls, problem: Problem) -> Options:
-        """Return what the boxes of a problem allow: any move inside them, free of charge."""
-        ends = problem.endpoints
-        p = problem.n_features
-        return cls(
-            cost=(np.zeros(1),) * p,
-            low=tuple(ends.lower_rank[:, j][None, :] for j in range(p)),
-            high=tuple(ends.upper_rank[:, j][None, :] for j in range(p)),
-            budget=0.0,
-            first=ends.first,
-            last=ends.last,
-        )
-
-    @classmethod
-    def rules(cls, rules: AttackRules, X: FloatArray, feature_names: Sequence[str] | None) -> Options:
-        """Return what the rules allow within their budget."""
-        costs, lows, highs = [], [], []
-        first: list[FloatArray] = []
-        last: list[FloatArray] = []
-        for cost, low, high in rules.intervals(X, feature_names):
-            clusters = cluster(np.concatenate([low.ravel(), high.ravel()])[None, None])
-            rank = clusters.rank[0]
-            costs.append(cost)
-            lows.append(rank[: low.size].reshape(low.shape))
-            highs.append(rank[low.size :].reshape(high.shape))
-            first += clusters.first
-            last += clusters.last
-        return cls(tuple(costs), tuple(lows), tuple(highs), rules.budget, tuple(first), tuple(last))
-
-    def n_ranks(self, j: int) -> int:
-        """Return the number of different finite ends of feature j."""
-        return len(self.first[j])
-
-    def interval(self, samples: IntArray, j: int, region: Mapping[int, tuple[int, int]]) -> tuple[RankArray, RankArray]:
-        """Return how far the attacker can move feature j of samples that it brings into a region.
-
-        What the other features cost in order to be in the region is no longer there to spend.
-        """
-        if self.budget == 0:
-            return (
-                np.ascontiguousarray(self.low[j][-1][samples]),
-                np.ascontiguousarray(self.high[j][-1][samples]),
-            )
-        left_over = np.full(len(samples), self.budget + _SLACK)
-        for f, (lowest, highest) in region.items():
-            if f != j:
-                inside = (self.low[f][:, samples] <= highest) & (self.high[f][:, samples] > lowest)
-                left_over -= self.cost[f][np.argmax(inside, axis=0)]
-        level = np.searchsorted(self.cost[j], left_over, side="right") - 1
-        return self.low[j][level, samples], self.high[j][level, samples]
 
 
 def _rule(entry: Any, where: str) -> AttackRule:

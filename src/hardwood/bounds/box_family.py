@@ -14,8 +14,9 @@ from hardwood.attack.model import AttackModel
 from hardwood.bounds.conflict_index import RankedBoxes
 from hardwood.bounds.conflicts import merge_equal
 from hardwood.bounds.vertex_cover import IntegerWeights
-from hardwood.problem.endpoints import TOLERANCE, cluster
-from hardwood.problem.problem import Problem, boxes
+from hardwood.problem.boxes import lower_end, noise, upper_end
+from hardwood.problem.endpoints import LOWER, UPPER, cluster
+from hardwood.problem.problem import Problem
 
 
 class BoxFamily:
@@ -39,6 +40,7 @@ class BoxFamily:
         values = [np.unique(problem.values[:, j], return_inverse=True) for j in range(problem.n_features)]
         code = np.column_stack([position for _, position in values]).astype(np.int32)
         self.vertices = merge_equal(code, problem.label, np.flatnonzero(problem.weight > 0))
+        self._rounding = np.broadcast_to(problem.rounding, (2, problem.n_features))
         self._value = [value for value, _ in values]
         self._code = code[self.vertices.first_member]
         self._lines: dict[bytes, _Lines] = {}
@@ -54,29 +56,6 @@ class BoxFamily:
         fitted = attack.fit(problem.values, problem.feature_names)
         return fitted.reach(problem.n_features, problem.feature_names, problem.classes)
 
-    def boxes_grow(self, model: AttackModel, radii: FloatArray) -> bool:
-        """Whether the conflicts under ``model.scaled(radius)`` are sure to stay as the sorted radii grow.
-
-        They do but for the snapping of endpoints: a chain of endpoints, each within the noise of the next, may tie
-        two boxes together at one radius and be broken at another. A chain of the u values of a feature is at most
-        2 u times the noise wide, so steps in which boxes approach by more than that leave no doubt.
-        """
-        if len(radii) < 2:
-            return True
-        step = float(np.diff(radii).min())
-        down, up = self.reach(model)
-        largest_down, largest_up = self.reach(model.scaled(float(radii[-1])))
-        for j, value in enumerate(self._value):
-            if not down[:, j].any() and not up[:, j].any():
-                continue
-            reach = np.concatenate([largest_down[:, j], largest_up[:, j]])
-            spread = value[-1] - value[0] + 2 * reach[np.isfinite(reach)].max(initial=0.0)
-            noise = TOLERANCE * spread + 1e-15 * (np.abs(value).max() + spread)
-            approach = down[:, None, j] + up[None, :, j]
-            if np.any(step * approach <= 4 * len(value) * len(down) * noise):
-                return False
-        return True
-
     def rank(self, attack: AttackModel) -> RankedBoxes:
         """Boxes of the vertices under an attack."""
         down, up = self.reach(attack)
@@ -84,13 +63,15 @@ class BoxFamily:
         lower, upper = np.empty(lines.start[-1], np.int32), np.empty(lines.start[-1], np.int32)
         for j in range(self.problem.n_features):
             part = slice(lines.start[j], lines.start[j + 1])
-            lower[part], upper[part] = _rank_lines(lines.value[part], down[:, j], up[:, j], lines.group[part])
+            lower[part], upper[part] = _rank_lines(
+                lines.value[part], down[:, j], up[:, j], lines.group[part], self._rounding[:, j]
+            )
         return RankedBoxes(np.take(lower, lines.line, mode="clip"), np.take(upper, lines.line, mode="clip"))
 
     def rank_feature(self, feature: int, down: FloatArray, up: FloatArray) -> tuple[RankArray, RankArray]:
         """Ranks (lower, upper) of the vertices on one feature, given one radius per class."""
         lines = self._lines_for(down[:, None], up[:, None], feature)
-        lower, upper = _rank_lines(lines.value, down, up, lines.group)
+        lower, upper = _rank_lines(lines.value, down, up, lines.group, self._rounding[:, feature])
         return lower[lines.line[:, 0]], upper[lines.line[:, 0]]
 
     def _lines_for(self, down: FloatArray, up: FloatArray, feature: int | None = None) -> _Lines:
@@ -132,7 +113,10 @@ class _Lines:
     start: list[int]
 
 
-def _rank_lines(value: FloatArray, down: FloatArray, up: FloatArray, group: IntArray) -> tuple[RankArray, RankArray]:
-    lower, upper = boxes(value, value, down, up, group)
-    rank = cluster(np.stack([lower, upper])[None]).rank[0]
+def _rank_lines(
+    value: FloatArray, down: FloatArray, up: FloatArray, group: IntArray, rounding: FloatArray
+) -> tuple[RankArray, RankArray]:
+    lower, upper = lower_end(value, down[group], rounding), upper_end(value, up[group], rounding)
+    error = np.stack([noise(value, down[group], rounding), noise(value, up[group], rounding)])
+    rank = cluster(np.stack([lower, upper])[None], error[None], (LOWER, UPPER)).rank[0]
     return rank[: len(value)], rank[len(value) :]

@@ -170,7 +170,8 @@ def _errors_at(
     errors = np.full(len(radii), -1, np.int64)
 
     graph = ConflictGraph(family.vertices, family.vertex_weight)
-    grown = graph.is_bipartite and family.boxes_grow(model, radii)
+    # Boxes grow with the radius, and the conflicts with them; without two classes the bound need not.
+    grown = graph.is_bipartite
 
     def solve(graph: ConflictGraph, e: int) -> ConflictGraph:
         errors[e] = graph.cover(family.rank(model.scaled(float(radii[e]))), grown=grown).weight

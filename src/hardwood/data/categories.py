@@ -24,7 +24,7 @@ import numpy as np
 
 from hardwood.arrays import BoolArray, FloatArray, IntArray
 from hardwood.attack.model import AttackModel
-from hardwood.data.frames import as_matrix, column_names, describe_column
+from hardwood.data.frames import EXACT_DOUBLE, Table, as_table, column_names, describe_column
 from hardwood.errors import InvalidInputError
 from hardwood.plain_data import as_entries, as_items, as_labels, as_texts
 
@@ -107,6 +107,10 @@ class CategoryEncoding:
         )
 
     def encode(self, X: Any) -> FloatArray:
+        """Turn a table into numbers; see `encode_table`."""
+        return self.encode_table(X).values
+
+    def encode_table(self, X: Any) -> Table:
         """Turn a table into numbers; a missing category is NaN, one that is not known is none of the known ones."""
         names = column_names(X)
         if _width(X) != self.n_columns:
@@ -119,15 +123,17 @@ class CategoryEncoding:
         numeric = [j for j, categories in enumerate(self.categories) if categories is None]
         numbers = _numbers(X, numeric, self.names)
         matrix = np.empty((len(X), self.n_features))
+        rounding = np.repeat(EXACT_DOUBLE, self.n_features, axis=1)
         for j, categories in enumerate(self.categories):
             columns = self.source == j
             if categories is None:
-                matrix[:, columns] = numbers[:, [numeric.index(j)]]
+                matrix[:, columns] = numbers.values[:, [numeric.index(j)]]
+                rounding[:, columns] = numbers.rounding[:, [numeric.index(j)]]
             else:
                 code = _codes(_cells(X, j), categories)
                 matrix[:, columns] = np.where(code[:, None] == np.arange(len(categories)), 0.0, 1.0)
                 matrix[code == MISSING, np.flatnonzero(columns)[0] : np.flatnonzero(columns)[-1] + 1] = np.nan
-        return matrix
+        return Table(matrix, self.feature_names, rounding)
 
     def fit_attack(self, attack: AttackModel, matrix: FloatArray) -> AttackModel:
         """Turn fractions of the range into units of the data; categories have no range."""
@@ -188,7 +194,7 @@ class CategoryEncoding:
     def reach(
         self, matrix: FloatArray, attack: AttackModel, classes: Sequence[Any], group: IntArray
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Return what the attacker can do to encoded samples, in the terms of `hardwood.tree.reach.fooled`.
+        """Return what the attacker can do to encoded samples, as `hardwood.problem.boxes.ends_under_attack` takes it.
 
         Parameters
         ----------
@@ -318,13 +324,13 @@ def _cells(X: Any, j: int) -> list[Any]:
     return column.to_list() if hasattr(column, "to_list") else list(column)
 
 
-def _numbers(X: Any, columns: list[int], names: tuple[str, ...] | None) -> FloatArray:
+def _numbers(X: Any, columns: list[int], names: tuple[str, ...] | None) -> Table:
     if not columns:
-        return np.empty((len(X), 0))
+        return Table(np.empty((len(X), 0)), None, np.empty((2, 0)))
     if hasattr(X, "iloc"):
-        return as_matrix(X.iloc[:, columns])[0]
-    if column_names(X) is not None:
-        return as_matrix(X[:, columns])[0]
+        return as_table(X.iloc[:, columns])
+    if column_names(X) is not None or getattr(getattr(X, "dtype", None), "kind", "") == "f":
+        return as_table(X[:, columns])
     cells = np.array([[row[j] for j in columns] for row in X], dtype=object)
     result = np.empty(cells.shape)
     for k, j in enumerate(columns):
@@ -336,7 +342,7 @@ def _numbers(X: Any, columns: list[int], names: tuple[str, ...] | None) -> Float
                     f"{describe_column(j, names)} holds {value!r} in row {i}, which is not a number; "
                     "declare it in categorical_features or drop the column"
                 ) from None
-    return result
+    return Table(result, None, np.repeat(EXACT_DOUBLE, len(columns), axis=1))
 
 
 def _plain(value: Any) -> Any:

@@ -1,12 +1,15 @@
-"""Sample weights as users give them, checked in one place for training and for scores."""
+"""Weights of samples and classes as users give them, checked in one place for training and for scores."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hardwood.arrays import BoolArray, FloatArray
+from hardwood.arrays import BoolArray, FloatArray, IntArray
 from hardwood.errors import InvalidInputError
 
 
@@ -35,6 +38,53 @@ def as_weights(sample_weight: Any, n_samples: int) -> FloatArray:
         raise InvalidInputError(f"sample_weight[{i}] is {weight[i]:g}; weights must be finite and >= 0")
     if not weight.any():
         raise InvalidInputError("all sample weights are zero; at least one must be above 0")
+    return weight
+
+
+def class_weights(class_weight: Any, classes: NDArray[Any], code: IntArray) -> FloatArray:
+    """Return the factor for each class: by label (1 where the mapping has none), or "balanced" as in scikit-learn."""
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        return np.asarray(len(code) / (len(classes) * np.bincount(code, minlength=len(classes))))
+    if not isinstance(class_weight, Mapping):
+        raise InvalidInputError(f"class_weight={class_weight!r}; use a dict, 'balanced' or None")
+    factor = np.ones(len(classes))
+    position = {label: i for i, label in enumerate(classes.tolist())}
+    for label, value in class_weight.items():
+        plain = label.item() if isinstance(label, np.generic) else label
+        if plain not in position:
+            raise InvalidInputError(
+                f"class_weight names class {label!r}; the classes of the data are "
+                f"{', '.join(map(repr, classes.tolist()))}"
+            )
+        if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
+            raise InvalidInputError(
+                f"class_weight={class_weight!r}: the weight of class {label!r} must be >= 0 and finite"
+            )
+        factor[position[plain]] = float(value)
+    return factor
+
+
+def training_weights(sample_weight: Any, class_weight: Any, classes: NDArray[Any], code: IntArray) -> FloatArray:
+    """Return what it costs to lose each sample.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_samples,) or None
+    class_weight : mapping, "balanced" or None
+    classes : array
+        The labels, sorted.
+    code : int array of shape (n_samples,)
+        Class index of each sample.
+    """
+    weight = as_weights(sample_weight, len(code))
+    if class_weight is None:
+        return weight
+    with np.errstate(over="ignore"):
+        weight = weight * class_weights(class_weight, classes, code)[code]
+    if not np.all(np.isfinite(weight)):
+        raise InvalidInputError(f"class_weight={class_weight!r} makes weights that are too large for a number")
+    if not np.any(weight > 0):
+        raise InvalidInputError(f"class_weight={class_weight!r} makes every weight zero; at least one must be above 0")
     return weight
 
 

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from hardwood.arrays import BoolArray, FloatArray, IntArray
 from hardwood.data.weights import weighted_share
 from hardwood.errors import InvalidInputError, SolverError
-from hardwood.problem.problem import boxes
 from hardwood.tree.attacked import AttackedData
 from hardwood.tree.tree import Tree
 
@@ -118,7 +117,7 @@ class Ensemble:
         from hardwood.kernels import ensemble as kernel
 
         data = AttackedData.prepare(self.trees[0], X, y, attack)
-        lower, upper = boxes(data.low, data.high, data.down, data.up, data.group)
+        lower, upper = data.boxes.lower, data.boxes.upper
         n_classes = len(self.classes)
         is_robust, is_fooled = np.empty(len(lower), bool), np.zeros(len(lower), bool)
         kernel.certified(*self._arrays, lower, upper, data.label, n_classes, is_robust)

@@ -17,17 +17,17 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from hardwood.arrays import FloatArray
 from hardwood.attack.model import AttackModel
 from hardwood.data.categories import CategoryEncoding
-from hardwood.data.frames import as_matrix, check_finite, column_names
-from hardwood.data.weights import as_weights, weighted_share
+from hardwood.data.frames import Table, as_table, check_finite, column_names, rounding_of
+from hardwood.data.labels import as_labels, encode_labels
+from hardwood.data.weights import weighted_share
 from hardwood.errors import InvalidInputError
 from hardwood.evaluation.adversarial import attack_samples, robust_radius
 from hardwood.evaluation.metrics import adversarial_accuracy
 from hardwood.export import to_sklearn
 from hardwood.export.model_file import Model, training_record
-from hardwood.problem.problem import Problem, as_labels, fit_attack
+from hardwood.problem.problem import Problem, prepare
 from hardwood.solvers.options import RANDOM_STATE, Number, Option
 from hardwood.solvers.result import EndReason, Result, Status
-from hardwood.tree.attacked import encode_labels
 from hardwood.tree.statistics import LeafStatistics, class_shares
 from hardwood.tree.tree import Tree
 
@@ -63,10 +63,14 @@ class BaseRobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             table, y = validate_data(self, X, y, skip_check_array=True)
             return table, as_labels(y, len(table))
         if column_names(X) is not None:
-            as_matrix(X)  # names the column that is not numeric, which scikit-learn's check does not
+            as_table(X)  # names the column that is not numeric, which scikit-learn's check does not
         matrix, y = validate_data(self, X, y, dtype=np.float64, order="C", ensure_all_finite=False)
+        return self._table(X, matrix), y
+
+    def _table(self, X: Any, matrix: FloatArray) -> Table:
+        """Return the numbers of a table that scikit-learn has read, with the types in which they came."""
         check_finite(matrix, self._feature_names(), allow_missing=self.missing == "reachable")
-        return matrix, y
+        return Table(matrix, self._feature_names(), rounding_of(X, matrix.shape[1]))
 
     def _validate(self, X: Any) -> Any:
         """Return a table as the functions over fitted trees take it."""
@@ -75,8 +79,7 @@ class BaseRobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             validate_data(self, X, reset=False, skip_check_array=True)
             return X
         matrix: FloatArray = validate_data(self, X, dtype=np.float64, order="C", reset=False, ensure_all_finite=False)
-        check_finite(matrix, self._feature_names(), allow_missing=self.missing == "reachable")
-        return matrix
+        return self._table(X, matrix)
 
     @property
     def _encoding(self) -> CategoryEncoding | None:
@@ -160,22 +163,20 @@ class BaseRobustTree(BaseRobustClassifier):
     def _make_problem(self, X: Any, y: Any, sample_weight: Any) -> tuple[Problem, AttackModel]:
         """Check the data and state what is to be learned, and against which attack in the units of X."""
         table, names, y = self._validate_training_data(X, y)
-        encoding = CategoryEncoding.fit(X, self.categorical_features)
-        matrix = table if encoding is None else encoding.encode(table)
-        attack = fit_attack(self.attack, matrix, names, encoding)
-        if sample_weight is not None:
-            table, y, sample_weight = _without_weightless(table, y, sample_weight)
-        problem = Problem.from_data(
+        problem = prepare(
             table,
             y,
-            attack,
+            self.attack,
             sample_weight=sample_weight,
             feature_names=names,
             missing=self.missing,
-            categorical_features=encoding,
+            categorical_features=CategoryEncoding.fit(X, self.categorical_features),
+            # As good as absent: not even margins keep clear of samples that weigh nothing.
+            keep_weightless=False,
             **self._problem_parameters(),
         )
-        return problem, attack
+        assert problem.attack is not None
+        return problem, problem.attack
 
     def _keep(self, problem: Problem, attack: AttackModel, result: Result) -> Self:
         self.result_ = result
@@ -334,23 +335,6 @@ class BaseRobustTree(BaseRobustClassifier):
             "<div class='hardwood-fitted' style='margin-top:0.5em'>"
             f"<pre style='line-height:1.4'>{html.escape(self.tree_.to_text())}</pre><table>{table}</table></div>"
         )
-
-
-def _without_weightless(table: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
-    """Drop samples of weight zero, so that they are as good as absent: not even margins keep clear of them."""
-    weight = as_weights(sample_weight, len(y))
-    kept = weight != 0
-    if kept.all() or not kept.any():
-        return table, y, weight
-    return (table[kept] if isinstance(table, np.ndarray) else _rows_of(table, kept)), y[kept], weight[kept]
-
-
-def _rows_of(table: Any, kept: NDArray[np.bool_]) -> Any:
-    if hasattr(table, "iloc"):
-        return table[kept]
-    if hasattr(table, "filter"):
-        return table.filter(kept)
-    return [row for row, keep in zip(table, kept, strict=True) if keep]
 
 
 def seed_of(random_state: Any) -> int:

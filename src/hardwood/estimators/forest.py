@@ -15,7 +15,7 @@ from hardwood.attack.model import AttackModel
 from hardwood.ensembles.forest import grow_forest
 from hardwood.ensembles.voting import Ensemble
 from hardwood.estimators.base import BaseRobustClassifier, seed_of
-from hardwood.problem.problem import Problem
+from hardwood.problem.problem import prepare
 from hardwood.solvers.greedy import GreedyLearner
 from hardwood.solvers.options import Flag, Option, Whole, count_threads
 from hardwood.tree.tree import Tree
@@ -119,10 +119,9 @@ class RobustForestClassifier(BaseRobustClassifier):
         started = time.perf_counter()
         N_ESTIMATORS.check(self.n_estimators)
         BOOTSTRAP.check(self.bootstrap)
-        matrix, names, y = self._validate_training_data(X, y)
-        attack = AttackModel.parse(self.attack).fit(matrix, names)
-        problem = Problem.from_data(
-            matrix, y, attack, self.max_depth,
+        table, names, y = self._validate_training_data(X, y)
+        problem = prepare(
+            table, y, self.attack, self.max_depth,
             sample_weight=sample_weight, class_weight=self.class_weight, feature_names=names,
         )  # fmt: skip
         learner = GreedyLearner(**{field.name: getattr(self, field.name) for field in fields(GreedyLearner)})
@@ -135,20 +134,19 @@ class RobustForestClassifier(BaseRobustClassifier):
             random_state=seed_of(self.random_state),
         )
         self.ensemble_ = Ensemble(self.trees_)
-        self.attack_ = attack
+        assert problem.attack is not None
+        self.attack_ = problem.attack
         self.classes_ = problem.classes
         self.runtime_ = time.perf_counter() - started
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class with the most votes at each row of X, the first of several."""
-        matrix = self._validate(X)
-        return self.ensemble_.predict(matrix)
+        return self.ensemble_.predict(self._validate(X).values)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the share of the trees that votes for each class at each row of X."""
-        matrix = self._validate(X)
-        return self.ensemble_.votes(matrix) / len(self.trees_)
+        return self.ensemble_.votes(self._validate(X).values) / len(self.trees_)
 
     def adversarial_score(
         self, X: Any, y: Any, sample_weight: Any = None, *, attack: Any = None, time_limit: float | None = None
@@ -165,13 +163,13 @@ class RobustForestClassifier(BaseRobustClassifier):
         time_limit : float or None
             Seconds. Samples that are undecided when they are over count as lost, and a warning says how many.
         """
-        matrix = self._validate(X)
+        table = self._validate(X)
         chosen = self.attack_ if attack is None else attack
-        found = self.ensemble_.robustness(matrix, y, chosen, time_limit=time_limit)
+        found = self.ensemble_.robustness(table, y, chosen, time_limit=time_limit)
         undecided = int(np.sum(~found.is_fooled & ~found.is_robust))
         if undecided:
             warnings.warn(
-                f"{undecided} of {len(matrix)} samples were not decided within {time_limit:g} s; they count as lost",
+                f"{undecided} of {len(table)} samples were not decided within {time_limit:g} s; they count as lost",
                 UndecidedAttackWarning,
                 stacklevel=2,
             )
@@ -185,6 +183,6 @@ class RobustForestClassifier(BaseRobustClassifier):
         The lower one counts the samples that are certified tree by tree, the upper one all but those for which a search
         found a misclassified point.
         """
-        matrix = self._validate(X)
+        table = self._validate(X)
         chosen = self.attack_ if attack is None else attack
-        return self.ensemble_.robustness(matrix, y, chosen, exact=False).interval(sample_weight)
+        return self.ensemble_.robustness(table, y, chosen, exact=False).interval(sample_weight)

@@ -13,18 +13,19 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from hardwood.attack.rules import AttackRules
+from hardwood.data.labels import as_labels, encode_labels
 from hardwood.data.weights import weighted_share
 from hardwood.errors import InvalidInputError
 from hardwood.estimators.base import BaseRobustTree
 from hardwood.export import from_sklearn
 from hardwood.export.model_file import Model
-from hardwood.problem.problem import Problem, as_labels
+from hardwood.problem.problem import Problem
 from hardwood.solvers.relabel import relabel
 from hardwood.solvers.result import EndReason, Result, Status, TracePoint
 from hardwood.solvers.solve import solve
 from hardwood.solvers.treant import TreantSolver, solve_against_rules
-from hardwood.tree.attacked import encode_labels
 from hardwood.tree.reach import objective, robust_errors, to_indices
+from hardwood.tree.rewriting import fooled_by_rules
 
 
 class TreantClassifier(BaseRobustTree):
@@ -116,11 +117,11 @@ class TreantClassifier(BaseRobustTree):
         attack : anything `AttackModel.parse` takes, or None
             The attack or the rules that the tree was learned against by default.
         """
-        matrix = self._validate(X)
+        table = self._validate(X)
         if attack is not None or self.rules_ is None:
             return super().adversarial_score(X, y, sample_weight, attack=attack)
-        label = encode_labels(as_labels(y, len(matrix)), self.tree_.classes)
-        right = ~self.rules_.fooled(self.tree_, matrix, label)
+        label = encode_labels(as_labels(y, len(table)), self.tree_.classes)
+        right = ~fooled_by_rules(self.tree_, self.rules_, table.values, label, table.rounding)
         return weighted_share(right, sample_weight)
 
     def _attack_or(self, attack: Any) -> Any:

@@ -19,11 +19,12 @@ from hardwood.arrays import FloatArray
 from hardwood.attack.model import AttackModel
 from hardwood.bounds import matching_bound
 from hardwood.data.frames import as_matrix, check_finite
+from hardwood.data.labels import as_labels
 from hardwood.ensembles.voting import Ensemble
 from hardwood.errors import InvalidInputError
 from hardwood.evaluation.methods import Method, Task, find_method
 from hardwood.evaluation.metrics import accuracy, adversarial_accuracy
-from hardwood.problem.problem import Problem, as_labels
+from hardwood.problem.problem import Problem
 from hardwood.tree.reach import robust_errors
 from hardwood.tree.tree import Tree
 

@@ -143,7 +143,7 @@ def explain(tree: Tree, row: Any, attack: Any = 0.0, *, label: Any = None) -> Ex
     model = model.for_class(prediction if label is None else label)
     said = np.array([prediction])
     data = AttackedData.prepare(tree, row, said, model)
-    lower, upper = data.low[0] - data.down[0], data.high[0] + data.up[0]
+    lower, upper = data.boxes.lower[0], data.boxes.upper[0]
     path = []
     for node in np.flatnonzero(tree.decision_path(row)[0] & (tree.left >= 0)):
         j, b = int(tree.feature[node]), float(tree.threshold[node])
@@ -158,8 +158,7 @@ def explain(tree: Tree, row: Any, attack: Any = 0.0, *, label: Any = None) -> Ex
                 bool(upper[j] > b if goes_left else lower[j] <= b),
             )
         )
-    plain = tree.encoding is None and data.low is data.X
-    change = _cheapest_change(tree, matrix, said, model) if plain else None
+    change = _cheapest_change(tree, matrix, said, model) if data.is_plain else None
     return Explanation(prediction.item(), tuple(path), change, bool(data.fooled()[0]))
 
 

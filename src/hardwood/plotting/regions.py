@@ -56,7 +56,7 @@ def plot_regions(
     data.require_plain_numbers("plot_regions")
     first, second = _two_features(tree, features)
     ax = new_axes(5.6, 4.6) if ax is None else ax
-    lower, upper = data.X - data.down[data.group], data.X + data.up[data.group]
+    lower, upper = data.boxes.lower, data.boxes.upper
     limits = [_limits(data.X[:, j], lower[:, j], upper[:, j]) for j in (first, second)]
     _fill_regions(ax, tree, np.median(data.X, axis=0), first, second, limits)
     lost = data.fooled()

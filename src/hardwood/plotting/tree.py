@@ -56,9 +56,7 @@ def plot_tree(
     if X is not None:
         data = AttackedData.prepare(tree, X, y, attack_of(model, attack))
         weight = np.ones(len(data.X)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        statistics = LeafStatistics.of_boxes(
-            tree, data.low - data.down[data.group], data.high + data.up[data.group], data.label, weight
-        )
+        statistics = LeafStatistics.of_boxes(tree, data.boxes.lower, data.boxes.upper, data.label, weight)
     for node in range(tree.n_nodes):
         if tree.left[node] >= 0:
             for child, word in ((int(tree.left[node]), "yes"), (int(tree.right[node]), "no")):

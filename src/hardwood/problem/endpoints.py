@@ -1,7 +1,14 @@
-"""Endpoints, candidate thresholds, and the one way from a threshold index to a number.
+"""Ends in order: ranks, candidate thresholds, and the one way from a threshold index to a number.
 
-Data have few decimals, so boxes that touch exactly in decimal arithmetic end up a rounding error apart. Endpoints of
-one feature that are closer than `TOLERANCE` of its spread therefore count as one: no threshold fits between them.
+Only the order of ends matters to a tree: a box reaches left of a threshold iff its lower end is at most the threshold,
+and right iff its upper end is above. So ends become ranks, and thresholds become indices between ranks.
+
+Ends share a rank if they are equal, or if they are neighbours within the noise of their boxes
+(`hardwood.problem.boxes`) and no upper end stands below a lower end among them. The second rule keeps thresholds away
+from where rounding rules, and it loses nothing: among such ends, lower ones first and upper ones after them, a
+threshold that has passed some of the lower ends sends more boxes left than one before all of them, and no fewer right;
+one that has still to pass some of the upper ends sends more boxes right than one behind all of them, and no fewer left.
+And since an upper end below a lower end always has the smaller rank, two boxes meet in ranks iff they meet in numbers.
 """
 
 from __future__ import annotations
@@ -13,14 +20,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardwood.arrays import FloatArray, IntArray, RankArray
+from hardwood.data.frames import EXACT_DOUBLE
+from hardwood.problem.boxes import noise
 
-TOLERANCE = 1e-9
-"""Endpoints closer than this share of their feature's spread are one endpoint."""
+LOWER, VALUE, UPPER = 0, 1, 2
+"""Kinds of ends; a value is both ends of a box that cannot be moved."""
+
+_LARGEST = float(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True, eq=False)
 class Endpoints:
-    """The sorted endpoints of all boxes, feature by feature, as clusters and ranks.
+    """The sorted ends of all boxes, feature by feature, as clusters and ranks.
 
     Attributes
     ----------
@@ -28,9 +39,12 @@ class Endpoints:
         Cluster of each box end; -1 for -inf and ``n_ranks[j]`` for +inf. With threshold index ``t``, a box reaches
         left iff ``lower_rank <= t`` and right iff ``upper_rank > t``.
     n_ranks : int64 array of shape (n_features,)
-        Number of clusters of finite endpoints.
+        Number of clusters of finite ends.
     first, last : tuple of float arrays
-        Smallest and largest endpoint of each cluster.
+        Smallest and largest end of each cluster.
+    turn : tuple of float arrays
+        Largest lower end of each cluster, or `first` where it has none. A number below it is no better a threshold than
+        the index before the cluster; a number from there on is no better than the cluster's own index.
     """
 
     lower_rank: RankArray
@@ -38,78 +52,99 @@ class Endpoints:
     n_ranks: IntArray
     first: tuple[FloatArray, ...]
     last: tuple[FloatArray, ...]
+    turn: tuple[FloatArray, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """Sorted values of some features, values within the noise of each other taken as one.
+    """Sorted ends of some features, those of one rank taken as one.
 
     Attributes
     ----------
-    order : int array of shape (n_features, n_values)
-        Sorts the values of each feature.
-    sorted_rank : int32 array of shape (n_features, n_values)
-        Cluster of each value in that order; -1 for -inf and ``len(first[j])`` for +inf.
-    first, last : list of float arrays
-        Smallest and largest value of each cluster of finite values, by feature.
+    order : int array of shape (n_features, n_ends)
+        Sorts the ends of each feature.
+    sorted_rank : int32 array of shape (n_features, n_ends)
+        Cluster of each end in that order; -1 for -inf and ``len(first[j])`` for +inf.
+    first, last, turn : list of float arrays
+        As in `Endpoints`, by feature.
     """
 
-    order: NDArray[np.int64]
+    order: IntArray
     sorted_rank: RankArray
     first: list[FloatArray]
     last: list[FloatArray]
+    turn: list[FloatArray]
 
     @property
     def rank(self) -> RankArray:
-        """Cluster of each value, in the order in which the values were given."""
+        """Cluster of each end, in the order in which the ends were given."""
         rank = np.empty_like(self.sorted_rank)
         np.put_along_axis(rank, self.order, self.sorted_rank, axis=1)
         return rank
 
 
-def cluster(values: FloatArray, order: NDArray[np.integer] | None = None) -> Clusters:
-    """Sort and cluster the values of some features: O(p n log n).
+def cluster(
+    ends: FloatArray, noise: FloatArray, kinds: tuple[int, ...], order: NDArray[np.integer] | None = None
+) -> Clusters:
+    """Sort and cluster the ends of some features: O(p n log n).
 
     Parameters
     ----------
-    values : float array of shape (n_features, n_columns, n)
-        For each feature one or more columns, whose values are numbered as if they stood one after another.
+    ends : float array of shape (n_features, n_columns, n)
+        For each feature one or more columns of ends, which are numbered as if they stood one after another.
+    noise : float array of the same shape
+        By how much each end may be wrong.
+    kinds : tuple of int
+        `LOWER`, `VALUE` or `UPPER` for each column, in this order.
     order : int array of shape (n_features, n) or None
         An order in which each column is (nearly) sorted; then they need only be merged, in O(n).
     """
-    p, columns, n = values.shape
+    p, columns, n = ends.shape
     if order is not None:
-        values = np.take_along_axis(values, order[:, None, :], axis=2)
-    flat = values.reshape(p, columns * n)
-    # The stable sort is timsort, which merges sorted runs; it also makes ties independent of the machine.
+        ends = np.take_along_axis(ends, order[:, None, :], axis=2)
+        noise = np.take_along_axis(noise, order[:, None, :], axis=2)
+    flat = ends.reshape(p, columns * n)
+    # The stable sort is timsort, which merges sorted runs; among equals, lower ends come first and upper ends last.
     by_value = np.argsort(flat, axis=1, kind="stable")
     ordered = np.take_along_axis(flat, by_value, axis=1)
+    error = np.take_along_axis(noise.reshape(p, columns * n), by_value, axis=1)
+    kind = np.repeat(np.array(kinds, np.int8), n)[by_value]
     if order is not None:
         part, position = np.divmod(by_value, n)
         by_value = np.take_along_axis(order, position, axis=1) + part * n
     finite = np.isfinite(ordered)
-    largest = np.max(np.abs(ordered), axis=1, where=finite, initial=0.0)
-    spread = np.max(ordered, axis=1, where=finite, initial=-np.inf) - np.min(
-        ordered, axis=1, where=finite, initial=np.inf
-    )
-    # Besides the spread, respect what float64 can resolve at this magnitude.
-    noise = np.maximum(TOLERANCE * spread, 4 * np.finfo(float).eps * largest)
     starts = np.ones(ordered.shape, dtype=bool)
-    with np.errstate(invalid="ignore"):
-        # Equal infinities are nan apart, which is no distance; an infinity and a number are infinitely far apart.
-        np.greater(ordered[:, 1:] - ordered[:, :-1], noise[:, None], out=starts[:, 1:])
+    with np.errstate(invalid="ignore", over="ignore"):
+        # Equal infinities are nan apart; an infinity and a number are infinitely far apart.
+        is_near = ordered[:, 1:] - ordered[:, :-1] <= 2 * (error[:, 1:] + error[:, :-1])
+    is_near &= finite[:, 1:] & finite[:, :-1]
+    is_separable = (kind[:, :-1] >= VALUE) & (kind[:, 1:] <= VALUE)
+    np.not_equal(ordered[:, 1:], ordered[:, :-1], out=starts[:, 1:])
+    starts[:, 1:] &= is_separable | ~is_near
     has_minus_infinity = ordered[:, :1] == -np.inf
     sorted_rank = np.cumsum(starts, axis=1, dtype=np.int32) - 1 - has_minus_infinity
-    ends = np.ones_like(starts)
-    ends[:, :-1] = starts[:, 1:]
+    ends_here = np.ones_like(starts)
+    ends_here[:, :-1] = starts[:, 1:]
     starts &= finite
-    ends &= finite
+    ends_here &= finite
     return Clusters(
         by_value,
         sorted_rank.astype(np.int32, copy=False),
         [row[chosen] for row, chosen in zip(ordered, starts, strict=True)],
-        [row[chosen] for row, chosen in zip(ordered, ends, strict=True)],
+        [row[chosen] for row, chosen in zip(ordered, ends_here, strict=True)],
+        [
+            _turns(row[present], lowest[present] < UPPER, np.flatnonzero(begin[present]))
+            for row, present, lowest, begin in zip(ordered, finite, kind, starts, strict=True)
+        ],
     )
+
+
+def _turns(ordered: FloatArray, is_lower: NDArray[np.bool_], begin: NDArray[np.intp]) -> FloatArray:
+    """Return the largest lower end from each beginning of a cluster to the next, or the first end of the cluster."""
+    if len(begin) == 0:
+        return np.empty(0)
+    candidate = np.where(is_lower, ordered, -np.inf)
+    return np.maximum(np.maximum.reduceat(candidate, begin), ordered[begin])
 
 
 MOST_VALUES_AT_ONCE = 16_000
@@ -123,23 +158,54 @@ def blocks(n_features: int, values_per_feature: int) -> Iterator[slice]:
         yield slice(start, min(start + width, n_features))
 
 
-def cluster_endpoints(lower: FloatArray, upper: FloatArray, orders: NDArray[np.integer] | None = None) -> Endpoints:
-    """Rank the endpoints of all boxes; `orders` as in `cluster`."""
+def noise_of_boxes(
+    values: FloatArray, lower: FloatArray, upper: FloatArray, rounding: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return by how much both ends of boxes around some values may be wrong; features last."""
+    with np.errstate(over="ignore"):
+        return noise(values, values - lower, rounding), noise(values, upper - values, rounding)
+
+
+def cluster_endpoints(
+    lower: FloatArray,
+    upper: FloatArray,
+    values: FloatArray,
+    rounding: FloatArray = EXACT_DOUBLE,
+    orders: NDArray[np.integer] | None = None,
+) -> Endpoints:
+    """Rank the ends of all boxes.
+
+    Parameters
+    ----------
+    lower, upper, values : float array of shape (n_samples, n_features)
+        Boxes, and the samples that they are around.
+    rounding : float array of shape (2, n_features) or (2, 1)
+        See `hardwood.data.frames.Table`.
+    orders : int array of shape (n_features, n_samples) or None
+        As in `cluster`.
+    """
     n, p = lower.shape
+    rounding = np.broadcast_to(rounding, (2, p))
     lower_rank, upper_rank = np.empty((n, p), np.int32), np.empty((n, p), np.int32)
-    first: list[FloatArray] = []
-    last: list[FloatArray] = []
+    found: tuple[list[FloatArray], ...] = ([], [], [])
     for block in blocks(p, 2 * n):
-        values = np.stack([lower[:, block].T, upper[:, block].T], axis=1)
-        clusters = cluster(values, None if orders is None else orders[block])
+        ends = np.stack([lower[:, block].T, upper[:, block].T], axis=1)
+        error = noise_of_boxes(values[:, block], lower[:, block], upper[:, block], rounding[:, block])
+        clusters = cluster(
+            ends,
+            np.stack([error[0].T, error[1].T], axis=1),
+            (LOWER, UPPER),
+            None if orders is None else orders[block],
+        )
         rank = clusters.rank
         lower_rank[:, block], upper_rank[:, block] = rank[:, :n].T, rank[:, n:].T
-        first += clusters.first
-        last += clusters.last
-    n_ranks = np.array([len(values) for values in first], dtype=np.int64)
+        for column, more in zip(found, (clusters.first, clusters.last, clusters.turn), strict=True):
+            column += more
+    n_ranks = np.array([len(values) for values in found[0]], dtype=np.int64)
     for array in (lower_rank, upper_rank, n_ranks):
         array.setflags(write=False)
-    return Endpoints(lower_rank, upper_rank, n_ranks, tuple(first), tuple(last))
+    first, last, turn = (tuple(column) for column in found)
+    return Endpoints(lower_rank, upper_rank, n_ranks, first, last, turn)
 
 
 def candidates(lower_rank: RankArray, upper_rank: RankArray) -> IntArray:
@@ -162,11 +228,11 @@ def candidates(lower_rank: RankArray, upper_rank: RankArray) -> IntArray:
 
 
 def index_of(threshold: float, feature: int, endpoints: Endpoints) -> int:
-    """Return the index that sends every training box the way that ``threshold`` does.
+    """Return an index that sends no training box to a side to which ``threshold`` does not send it.
 
-    A threshold inside a cluster, which separates ends that count as one, becomes the index above the cluster.
+    For a threshold between two clusters it is the index between them, which sends every box the same way.
     """
-    return int(np.searchsorted(endpoints.first[feature], threshold, side="right")) - 1
+    return int(np.searchsorted(endpoints.turn[feature], threshold, side="right")) - 1
 
 
 def margin_around(
@@ -195,14 +261,35 @@ def margin_around(
     )
 
 
-def maximum_margin(low: float, high: float, feature: int, endpoints: Endpoints) -> float:
-    """Return the number midway between two neighbouring endpoints, or clear of all if there is none on one side."""
-    first, last = endpoints.first[feature], endpoints.last[feature]
-    if len(first) == 0:
+def midpoint(low: float, high: float) -> float:
+    """Return the number midway between two, at least `low` and less than `high`, however large they are."""
+    middle = low + (high - low) / 2 if np.isfinite(high - low) else low / 2 + high / 2
+    return middle if low <= middle < high else low
+
+
+def maximum_margin(low: float, high: float) -> float:
+    """Return the number midway between two neighbouring ends, or clear of the one end that there is.
+
+    Parameters
+    ----------
+    low, high : float
+        Ends, ``low < high``; infinite where there is none on that side.
+
+    Returns
+    -------
+    float
+        At least `low` and less than `high`. Always finite; so where `high` is the smallest of all numbers and there is
+        no end below, it is that number itself, which is not less: see `has_room`.
+    """
+    if np.isinf(low) and np.isinf(high):
         return 0.0
     if np.isinf(low):
-        return float(first[0] - max(first[-1] - first[0], 1.0))
+        return max(-_LARGEST, high - max(1.0, abs(high)))
     if np.isinf(high):
-        return float(last[-1] + max(last[-1] - first[0], 1.0))
-    middle = low + (high - low) / 2
-    return middle if low <= middle < high else low
+        return min(_LARGEST, low + max(1.0, abs(low)))
+    return midpoint(low, high)
+
+
+def has_room(low: float, high: float) -> bool:
+    """Whether a finite number is at least `low` and less than `high`."""
+    return high > -_LARGEST

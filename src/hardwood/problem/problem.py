@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,53 +13,14 @@ from numpy.typing import NDArray
 from hardwood.arrays import FloatArray, IntArray, RankArray
 from hardwood.attack.model import AttackModel
 from hardwood.data.categories import CategoryEncoding
-from hardwood.data.frames import as_matrix, check_finite, has_missing
-from hardwood.data.weights import as_weights
+from hardwood.data.frames import EXACT_DOUBLE, Table, as_table, check_finite, has_missing
+from hardwood.data.labels import as_labels
+from hardwood.data.weights import training_weights
 from hardwood.errors import InvalidInputError
+from hardwood.problem.boxes import Boxes, ends_under_attack
 from hardwood.problem.endpoints import Endpoints, blocks, cluster_endpoints
 
 MISSING_CHOICES = ("error", "reachable")
-
-
-def reach_of(
-    matrix: FloatArray,
-    attack: AttackModel,
-    names: tuple[str, ...] | None,
-    classes: Any,
-    group: IntArray,
-    encoding: CategoryEncoding | None,
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return where an attacker can move each sample: the box ``[low - down[group], high + up[group]]``.
-
-    Without missing values and categories `low` and `high` are the samples themselves. A missing value can be anything;
-    the attacker's choice of a category is in `low` and `high` already.
-
-    Parameters
-    ----------
-    matrix : float array of shape (n_samples, n_features)
-    attack : AttackModel
-    names : tuple of str or None
-    classes : sequence or None
-        Labels, one for each row of `down` and `up`; None for one row that holds for all samples.
-    group : int array of shape (n_samples,)
-    encoding : CategoryEncoding or None
-    """
-    if encoding is None:
-        down, up = attack.reach(matrix.shape[1], names, classes)
-        low = high = matrix
-    else:
-        low, high, down, up = encoding.reach(matrix, attack, (None,) if classes is None else classes, group)
-    if has_missing(matrix):
-        missing = np.isnan(matrix)
-        low, high = np.where(missing, -np.inf, low), np.where(missing, np.inf, high)
-    return low, high, down, up
-
-
-def boxes(
-    low: FloatArray, high: FloatArray, down: FloatArray, up: FloatArray, group: IntArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return both ends of the boxes; every later comparison uses these numbers, nothing computes them anew."""
-    return low - down[group], high + up[group]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +36,7 @@ class Problem:
     values : float array of shape (n_samples, n_features)
         The samples as they are.
     lower, upper : float array of shape (n_samples, n_features)
-        The boxes in which the attacker can move them.
+        The boxes in which the attacker can move them, a rounding error included; see `hardwood.problem.boxes`.
     label : int array of shape (n_samples,)
         Class of each sample as an index into `classes`.
     weight : float array of shape (n_samples,)
@@ -94,6 +55,10 @@ class Problem:
         feature stands for it.
     encoding : CategoryEncoding or None
         How categorical columns became features.
+    rounding : float array of shape (2, n_features) or (2, 1)
+        To what the values were rounded before they came here; see `hardwood.data.frames.Table`.
+    attack : AttackModel or None
+        What made the boxes, in the units of the data; None where they were made otherwise.
     """
 
     values: FloatArray
@@ -108,90 +73,17 @@ class Problem:
     min_samples_leaf: int = 0
     allows_missing: bool = False
     encoding: CategoryEncoding | None = None
+    rounding: FloatArray = field(default_factory=EXACT_DOUBLE.copy)
+    attack: AttackModel | None = None
 
     def __post_init__(self) -> None:
         for array in (self.values, self.lower, self.upper, self.label, self.weight, self.classes):
             array.setflags(write=False)
 
     @classmethod
-    def from_data(
-        cls,
-        X: Any,
-        y: Any,
-        attack: Any = 0.0,
-        max_depth: int = 3,
-        *,
-        sample_weight: Any = None,
-        class_weight: Mapping[Any, float] | str | None = None,
-        leaf_penalty: float = 0.0,
-        min_samples_leaf: int = 0,
-        feature_names: tuple[str, ...] | None = None,
-        missing: str = "error",
-        categorical_features: Any = None,
-    ) -> Problem:
-        """Validate data and build the problem.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n_samples, n_features)
-            Finite numbers in any units.
-        y : array-like of shape (n_samples,)
-            Labels of any type, at least two different ones.
-        attack : anything `AttackModel.parse` takes
-        max_depth : int
-        sample_weight : array-like of shape (n_samples,) or None
-            Non-negative, not all zero.
-        class_weight : mapping, "balanced" or None
-            Multiplies the weight of each class, as in scikit-learn.
-        leaf_penalty, min_samples_leaf
-            See the class.
-        feature_names : tuple of str or None
-            Names of the columns, where X does not carry them itself.
-        missing : {"error", "reachable"}
-            What to do with missing values (NaN): refuse them, or let them reach both sides of every split.
-        categorical_features : "from_dtype", sequence of names or indices, CategoryEncoding or None
-            Columns that hold categories; see `hardwood.data.categories`.
-        """
-        if missing not in MISSING_CHOICES:
-            raise InvalidInputError(f"missing={missing!r}; it must be 'error' or 'reachable'")
-        encoding = (
-            categorical_features
-            if isinstance(categorical_features, CategoryEncoding)
-            else CategoryEncoding.fit(X, categorical_features, feature_names)
-        )
-        if encoding is None:
-            matrix, names = as_matrix(X)
-            names = names if feature_names is None else feature_names
-        else:
-            matrix, names = encoding.encode(X), encoding.feature_names
-        if matrix is X or matrix.base is not None:
-            matrix = matrix.copy()
-        if matrix.shape[0] == 0 or matrix.shape[1] == 0:
-            raise InvalidInputError(f"X has the shape {matrix.shape}: at least one sample and one feature are needed")
-        check_finite(matrix, names, allow_missing=missing == "reachable")
-        labels = as_labels(y, len(matrix))
-        classes, code = np.unique(labels, return_inverse=True)
-        if len(classes) < 2:
-            raise InvalidInputError(
-                f"all samples are of one class ({classes[0]!r}); at least two classes are needed to learn a tree"
-            )
-        model = fit_attack(attack, matrix, names, encoding)
-        low, high, down, up = reach_of(matrix, model, names, classes, code, encoding)
-        lower, upper = boxes(low, high, down, up, code)
-        return cls(
-            values=_without_gaps(matrix),
-            lower=lower,
-            upper=upper,
-            label=code.astype(np.int64),
-            weight=_weights(labels, classes, code, sample_weight, class_weight),
-            classes=classes,
-            max_depth=_whole_number(max_depth, "max_depth"),
-            feature_names=names,
-            leaf_penalty=_non_negative(leaf_penalty, "leaf_penalty"),
-            min_samples_leaf=_whole_number(min_samples_leaf, "min_samples_leaf"),
-            allows_missing=missing == "reachable",
-            encoding=encoding,
-        )
+    def from_data(cls, X: Any, y: Any, attack: Any = 0.0, max_depth: int = 3, **options: Any) -> Problem:
+        """Validate data and state the problem; see `prepare` for the options."""
+        return prepare(X, y, attack, max_depth, **options)
 
     def replace(self, **changes: Any) -> Problem:
         """Return a copy with other values for some fields."""
@@ -221,6 +113,15 @@ class Problem:
         return part
 
     @property
+    def boxes(self) -> Boxes:
+        """The boxes with classes and weights."""
+        return Boxes(self.lower, self.upper, self.label, self.weight)
+
+    def rounding_of(self, features: slice) -> FloatArray:
+        """Return the rounding of some features."""
+        return np.broadcast_to(self.rounding, (2, self.n_features))[:, features]
+
+    @property
     def n_samples(self) -> int:
         """Number of samples."""
         return len(self.label)
@@ -237,8 +138,8 @@ class Problem:
 
     @cached_property
     def endpoints(self) -> Endpoints:
-        """Endpoint clusters and ranks (`hardwood.problem.endpoints`)."""
-        return cluster_endpoints(self.lower, self.upper, self.value_order)
+        """Ends as clusters and ranks (`hardwood.problem.endpoints`)."""
+        return cluster_endpoints(self.lower, self.upper, self.values, self.rounding, self.value_order)
 
     @cached_property
     def value_order(self) -> RankArray:
@@ -274,6 +175,97 @@ class Problem:
         return np.asarray(np.bincount(self.label, self.weight, self.n_classes), dtype=np.float64)
 
 
+def prepare(
+    X: Any,
+    y: Any,
+    attack: Any = 0.0,
+    max_depth: int = 3,
+    *,
+    sample_weight: Any = None,
+    class_weight: Mapping[Any, float] | str | None = None,
+    leaf_penalty: float = 0.0,
+    min_samples_leaf: int = 0,
+    feature_names: tuple[str, ...] | None = None,
+    missing: str = "error",
+    categorical_features: Any = None,
+    keep_weightless: bool = True,
+) -> Problem:
+    """Validate data and state the problem: the one way from a table and an attack to a `Problem`.
+
+    Parameters
+    ----------
+    X : array-like or frame of shape (n_samples, n_features)
+        Finite numbers in any units.
+    y : array-like of shape (n_samples,)
+        Labels of any type, at least two different ones.
+    attack : anything `AttackModel.parse` takes
+    max_depth : int
+    sample_weight : array-like of shape (n_samples,) or None
+        Non-negative, not all zero.
+    class_weight : mapping, "balanced" or None
+        Multiplies the weight of each class, as in scikit-learn.
+    leaf_penalty, min_samples_leaf
+        See the class.
+    feature_names : tuple of str or None
+        Names of the columns, where X does not carry them itself.
+    missing : {"error", "reachable"}
+        What to do with missing values (NaN): refuse them, or let them reach both sides of every split.
+    keep_weightless : bool
+        Whether samples of weight zero take part: their boxes then count for margins and certain leaves. Their classes
+        are kept in any case.
+    categorical_features : "from_dtype", sequence of names or indices, CategoryEncoding or None
+        Columns that hold categories; see `hardwood.data.categories`.
+    """
+    if missing not in MISSING_CHOICES:
+        raise InvalidInputError(f"missing={missing!r}; it must be 'error' or 'reachable'")
+    table, encoding = read_features(X, categorical_features, feature_names)
+    if table.shape[0] == 0 or table.shape[1] == 0:
+        raise InvalidInputError(f"X has the shape {table.shape}: at least one sample and one feature are needed")
+    matrix = table.values.copy() if table.values is X or table.values.base is not None else table.values
+    check_finite(matrix, table.names, allow_missing=missing == "reachable")
+    labels = as_labels(y, len(matrix))
+    classes, code = np.unique(labels, return_inverse=True)
+    if len(classes) < 2:
+        raise InvalidInputError(
+            f"all samples are of one class ({classes[0]!r}); at least two classes are needed to learn a tree"
+        )
+    weight = training_weights(sample_weight, class_weight, classes, code)
+    model = fit_attack(attack, matrix, table.names, encoding)
+    lower, upper = ends_under_attack(matrix, model, table.names, classes, code, encoding, table.rounding)
+    problem = Problem(
+        values=_without_gaps(matrix),
+        lower=lower,
+        upper=upper,
+        label=code.astype(np.int64),
+        weight=weight,
+        classes=classes,
+        max_depth=_whole_number(max_depth, "max_depth"),
+        feature_names=table.names,
+        leaf_penalty=_non_negative(leaf_penalty, "leaf_penalty"),
+        min_samples_leaf=_whole_number(min_samples_leaf, "min_samples_leaf"),
+        allows_missing=missing == "reachable",
+        encoding=encoding,
+        rounding=table.rounding,
+        attack=model,
+    )
+    return problem if keep_weightless or np.all(weight > 0) else problem.take(np.flatnonzero(weight > 0))
+
+
+def read_features(
+    X: Any, categorical_features: Any, feature_names: tuple[str, ...] | None
+) -> tuple[Table, CategoryEncoding | None]:
+    """Read a table as the features that trees split on, and how its categories became features."""
+    encoding = (
+        categorical_features
+        if isinstance(categorical_features, CategoryEncoding)
+        else CategoryEncoding.fit(X, categorical_features, feature_names)
+    )
+    if encoding is not None:
+        return encoding.encode_table(X), encoding
+    table = as_table(X)
+    return table if feature_names is None else replace(table, names=feature_names), None
+
+
 def fit_attack(
     attack: Any, matrix: FloatArray, names: tuple[str, ...] | None, encoding: CategoryEncoding | None
 ) -> AttackModel:
@@ -291,55 +283,6 @@ def _without_gaps(matrix: FloatArray) -> FloatArray:
         present = matrix[~np.isnan(matrix[:, j]), j]
         filled[np.isnan(matrix[:, j]), j] = np.median(present) if len(present) else 0.0
     return filled
-
-
-def as_labels(y: Any, n_samples: int) -> NDArray[Any]:
-    """Return the labels as a one-dimensional array without missing values."""
-    labels = np.asarray(y)
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        labels = labels[:, 0]
-    if labels.ndim != 1:
-        raise InvalidInputError(f"y must be one-dimensional, not of shape {labels.shape}")
-    if len(labels) != n_samples:
-        raise InvalidInputError(f"X has {n_samples} samples, but y has {len(labels)}")
-    if labels.dtype.kind == "f" and not np.all(np.isfinite(labels)):
-        raise InvalidInputError("Input y contains NaN or infinity; every sample needs a label")
-    if labels.dtype == object:
-        missing = [i for i, label in enumerate(labels) if label is None or label != label]
-        if missing:
-            raise InvalidInputError(f"y has no label (None or NaN) in row {missing[0]}")
-        if len({type(label) for label in labels}) > 1:
-            kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
-            raise InvalidInputError(f"y mixes labels of different types ({kinds}); use one type")
-        if isinstance(labels[0], str):
-            labels = labels.astype(str)
-    return labels
-
-
-def _weights(
-    labels: NDArray[Any],
-    classes: NDArray[Any],
-    code: NDArray[np.intp],
-    sample_weight: Any,
-    class_weight: Mapping[Any, float] | str | None,
-) -> FloatArray:
-    weight = as_weights(sample_weight, len(labels))
-    if class_weight is not None:
-        from sklearn.utils.class_weight import compute_class_weight
-
-        if isinstance(class_weight, Mapping):
-            unknown = [label for label in class_weight if label not in classes]
-            if unknown:
-                raise InvalidInputError(
-                    f"class_weight names class {unknown[0]!r}; the classes of the data are "
-                    f"{', '.join(map(repr, classes.tolist()))}"
-                )
-            if any(not value >= 0 for value in class_weight.values()):
-                raise InvalidInputError(f"class_weight={class_weight!r}: weights must be >= 0")
-        elif class_weight != "balanced":
-            raise InvalidInputError(f"class_weight={class_weight!r}; use a dict, 'balanced' or None")
-        weight = weight * compute_class_weight(class_weight, classes=classes, y=labels)[code]
-    return weight
 
 
 def _whole_number(value: Any, name: str) -> int:

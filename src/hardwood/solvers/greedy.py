@@ -20,7 +20,16 @@ import numpy as np
 
 from hardwood.arrays import FloatArray, Int32Array, IntArray
 from hardwood.errors import InvalidInputError
-from hardwood.problem.endpoints import blocks, cluster, index_of
+from hardwood.problem.endpoints import (
+    LOWER,
+    UPPER,
+    VALUE,
+    blocks,
+    cluster,
+    index_of,
+    midpoint,
+    noise_of_boxes,
+)
 from hardwood.problem.problem import Problem
 from hardwood.solvers.options import AnyOf, Nothing, Number, OneOf, Option, Share, Whole, check_options
 from hardwood.solvers.registry import Solver, register
@@ -93,8 +102,14 @@ class Events:
         first: list[FloatArray] = []
         last: list[FloatArray] = []
         for block in blocks(p, 3 * n):
-            columns = (problem.lower[:, block].T, problem.values[:, block].T, problem.upper[:, block].T)
-            clusters = cluster(np.stack(columns, axis=1), problem.value_order[block])
+            lower, values, upper = (a[:, block] for a in (problem.lower, problem.values, problem.upper))
+            below, above = noise_of_boxes(values, lower, upper, problem.rounding_of(block))
+            clusters = cluster(
+                np.stack([lower.T, values.T, upper.T], axis=1),
+                np.stack([below.T, np.zeros_like(values.T), above.T], axis=1),
+                (LOWER, VALUE, UPPER),
+                problem.value_order[block],
+            )
             kind, sample = np.divmod(clusters.order, n)
             code[block] = 8 * sample + 2 * kind + is_class_1[sample]
             rank[block] = clusters.sorted_rank
@@ -220,7 +235,9 @@ class GreedyLearner:
         index = np.full(size, -1)
         for node in np.flatnonzero(left >= 0):
             j, r = int(feature[node]), int(rank[node])
-            index[node] = index_of((events.last[j][r] + events.first[j][r + 1]) / 2, j, problem.endpoints)
+            index[node] = index_of(
+                midpoint(float(events.last[j][r]), float(events.first[j][r + 1])), j, problem.endpoints
+            )
         return IndexTree(feature, index, left, right, leaf_label)
 
     def _grow_on_errors(

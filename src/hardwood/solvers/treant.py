@@ -26,14 +26,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardwood.arrays import FloatArray, IntArray
-from hardwood.attack.rules import AttackRules, Options
+from hardwood.attack.rules import AttackRules
 from hardwood.errors import InvalidInputError
+from hardwood.problem.endpoints import index_of, midpoint
 from hardwood.problem.problem import Problem
+from hardwood.problem.rewriting import Options, boxes_under_rules
 from hardwood.solvers.options import Flag, OneOf, Option, Whole, check_options
 from hardwood.solvers.registry import Solver, register
 from hardwood.solvers.result import EndReason, Result, Status, TracePoint
 from hardwood.solvers.run import Run
 from hardwood.tree.reach import to_indices, tree_from_nested
+from hardwood.tree.rewriting import fooled_by_rules
 from hardwood.tree.tree import IndexTree
 
 Region = dict[int, tuple[int, int]]
@@ -71,8 +74,7 @@ class TreantSolver(Solver):
         growth = Growth(problem, options, run.should_stop, **run.options)
 
         def index_between(j: int, under: int, over: int) -> int:
-            low, high = ends.last[j][under], ends.first[j][over]
-            return int(np.searchsorted(ends.first[j], low + (high - low) / 2, side="right")) - 1
+            return index_of(midpoint(float(ends.last[j][under]), float(ends.first[j][over])), j, ends)
 
         run.report(IndexTree.from_nested(with_labels(growth.grow(index_between))))
 
@@ -108,17 +110,16 @@ def solve_against_rules(
     started = time.perf_counter() if started is None else started
     TreantSolver().check(problem)
     deadline = math.inf if time_limit is None else started + time_limit
-    choices = Options.rules(rules, problem.values, problem.feature_names)
+    choices = Options.rules(rules, problem.values, problem.feature_names, problem.rounding)
 
     def value_between(j: int, under: int, over: int) -> float:
-        low, high = float(choices.last[j][under]), float(choices.first[j][over])
-        return low + (high - low) / 2
+        return midpoint(float(choices.last[j][under]), float(choices.first[j][over]))
 
     growth = Growth(problem, choices, lambda: time.perf_counter() >= deadline, **options)
     tree = tree_from_nested(with_labels(growth.grow(value_between)), problem)
-    lost = float(problem.weight[rules.fooled(tree, problem.values, problem.label)].sum())
+    lost = float(problem.weight[fooled_by_rules(tree, rules, problem.values, problem.label, problem.rounding)].sum())
     runtime = time.perf_counter() - started
-    lower, upper = rules.boxes(problem.values, problem.feature_names)
+    lower, upper = boxes_under_rules(rules, problem.values, problem.feature_names, problem.rounding)
     return Result(
         tree=tree,
         index_tree=to_indices(tree, problem.replace(lower=lower, upper=upper)),

@@ -6,59 +6,86 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hardwood.arrays import BoolArray, FloatArray, IntArray
 from hardwood.attack.model import AttackModel
-from hardwood.data.frames import column_names
+from hardwood.data.frames import column_names, has_missing
+from hardwood.data.labels import as_labels, encode_labels
+from hardwood.data.weights import as_weights
 from hardwood.errors import InvalidInputError
-from hardwood.problem.problem import as_labels, reach_of
+from hardwood.problem.boxes import Boxes, ends_under_attack
 from hardwood.tree.reach import fooled
 from hardwood.tree.tree import Tree
 
 
 @dataclass(frozen=True, eq=False)
 class AttackedData:
-    """Samples, labels and reach in the terms of one tree; see `hardwood.tree.reach.fooled`."""
+    """Samples and their boxes in the terms of one tree.
+
+    Attributes
+    ----------
+    tree : Tree
+    X : float array of shape (n_samples, n_features)
+        The samples as the tree compares them.
+    rounding : float array of shape (2, n_features)
+        See `hardwood.data.frames.Table`.
+    attack : AttackModel
+    names : tuple of str or None
+        How the attack may call features.
+    boxes : Boxes
+        A label that the tree does not know has code -1 and is always wrong.
+    """
 
     tree: Tree
     X: FloatArray
-    low: FloatArray
-    high: FloatArray
-    label: IntArray
-    down: FloatArray
-    up: FloatArray
-    group: IntArray
+    rounding: FloatArray
+    attack: AttackModel
+    names: tuple[str, ...] | None
+    boxes: Boxes
 
     @classmethod
-    def prepare(cls, tree: Tree, X: Any, y: Any, attack: Any) -> AttackedData:
-        """Validate data against a tree. A label that the tree does not know gets code -1 and is always wrong."""
-        matrix = tree.rows(X)
+    def prepare(cls, tree: Tree, X: Any, y: Any, attack: Any, sample_weight: Any = None) -> AttackedData:
+        """Validate data against a tree."""
+        table = tree.table(X)
         names = column_names(X) or tree.feature_names
-        label = encode_labels(as_labels(y, len(matrix)), tree.classes)
+        label = encode_labels(as_labels(y, len(table)), tree.classes)
+        weight = as_weights(sample_weight, len(table))
         model = AttackModel.parse(attack)
-        group = np.zeros(len(matrix), np.int64) if model.by_class is None else np.maximum(label, 0)
-        classes = None if model.by_class is None else tree.classes
-        low, high, down, up = reach_of(matrix, model, names, classes, group, tree.encoding)
-        return cls(tree, matrix, low, high, label, down, up, group)
+        classes, group = _groups(model, tree, label)
+        lower, upper = ends_under_attack(table.values, model, names, classes, group, tree.encoding, table.rounding)
+        boxes = Boxes(lower, upper, label, weight)
+        return cls(tree, table.values, table.rounding, model, names, boxes)
+
+    @property
+    def label(self) -> IntArray:
+        """Class indices."""
+        return self.boxes.label
 
     def fooled(self) -> BoolArray:
         """Whether the attacker can make the tree misclassify each sample."""
-        return fooled(self.tree, self.low, self.high, self.down, self.up, self.group, self.label)
+        return fooled(self.tree, self.boxes)
+
+    def radii(self) -> tuple[FloatArray, FloatArray]:
+        """How far the attacker moves each feature of each sample down and up, of shape (n_samples, n_features)."""
+        classes, group = _groups(self.attack, self.tree, self.label)
+        down, up = self.attack.reach(self.tree.n_features, self.names, classes)
+        return down[group], up[group]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all features are numbers that are there, so that distances make sense."""
+        return self.tree.encoding is None and not has_missing(self.X)
 
     def require_plain_numbers(self, what: str) -> None:
         """Raise where distances make no sense: for categories and missing values."""
         if self.tree.encoding is not None:
             raise InvalidInputError(f"{what} measures distances, which categorical features do not have")
-        if self.low is not self.X:
+        if not self.is_plain:
             raise InvalidInputError(f"{what} measures distances from the samples, and some values are missing")
 
 
-def encode_labels(labels: NDArray[Any], classes: NDArray[Any]) -> IntArray:
-    """Return the index of each label in sorted `classes`, or -1 where it is none of them."""
-    if (labels.dtype.kind in "OUS") != (classes.dtype.kind in "OUS"):
-        raise InvalidInputError(
-            f"y holds labels such as {labels[:1].tolist()}, but the classes of the tree are {classes.tolist()}"
-        )
-    position = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
-    return np.where(classes[position] == labels, position, -1).astype(np.int64, copy=False)
+def _groups(model: AttackModel, tree: Tree, label: IntArray) -> tuple[Any, IntArray]:
+    """Return the classes that an attack tells apart, and which of them each sample belongs to."""
+    if model.by_class is None:
+        return None, np.zeros(len(label), np.int64)
+    return tree.classes, np.maximum(label, 0)

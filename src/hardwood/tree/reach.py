@@ -7,51 +7,39 @@ threshold: a box reaches left iff ``lower <= b`` and right iff ``upper > b``.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardwood import _core
-from hardwood.arrays import BoolArray, FloatArray, IntArray
+from hardwood.arrays import BoolArray, IntArray
+from hardwood.errors import InvalidInputError
+from hardwood.problem.boxes import Boxes
 from hardwood.problem.endpoints import index_of, margin_around, maximum_margin
 from hardwood.problem.problem import Problem
 from hardwood.tree.tree import IndexTree, Tree
 
 
-def fooled(
-    tree: Tree,
-    low: FloatArray,
-    high: FloatArray,
-    down: FloatArray,
-    up: FloatArray,
-    group: IntArray,
-    label: IntArray,
-) -> BoolArray:
+def fooled(tree: Tree, boxes: Boxes) -> BoolArray:
     """Return, for each sample, whether the attacker can make the tree misclassify it.
 
     Parameters
     ----------
     tree : Tree
-    low, high : C-contiguous float array of shape (n_samples, n_features)
-        The samples, or where they can be already without the attacker's radius; see `problem.reach_of`.
-    down, up : float array of shape (n_groups, n_features)
-        Reach of the attacker by group of samples.
-    group : int array of shape (n_samples,)
-        Row of `down` and `up` that applies to each sample.
-    label : int array of shape (n_samples,)
-        Class indices in terms of ``tree.classes``; -1 for a label that the tree does not know.
+    boxes : Boxes
+        With labels in terms of ``tree.classes``; -1 for one that the tree does not know.
     """
     # A path that no point can follow must not count, although a box may reach both sides of each of its splits.
     t = tree.without_empty_leaves
-    return _core.fooled(t.feature, t.threshold, t.left, t.right, t.label, low, high, down, up, group, label)
+    return _core.fooled(
+        t.feature, t.threshold, t.left, t.right, t.label, boxes.lower, boxes.upper, boxes.label
+    )  # fmt: skip
 
 
 def robust_errors(tree: Tree, problem: Problem) -> BoolArray:
     """Return, for each sample of the problem, whether its box reaches a leaf of another class."""
-    still = np.zeros((1, problem.n_features))
-    group = np.zeros(problem.n_samples, np.int64)
-    return fooled(tree, problem.lower, problem.upper, still, still, group, problem.label)
+    return fooled(tree, problem.boxes)
 
 
 def reached_nodes(tree: Tree, problem: Problem) -> BoolArray:
@@ -80,31 +68,58 @@ def place(tree: IndexTree, problem: Problem) -> Tree:
     """Turn indices into thresholds at maximum margin, without changing the reach of any sample.
 
     Branches that no training box or no point at all reaches are cut off, and a split between two leaves of one class
-    becomes that leaf;
-    neither changes which samples are lost. Each threshold lies midway between the neighbouring endpoints of the
-    samples that reach its node.
+    becomes that leaf; neither changes which samples are lost, unless a box reached a branch that holds no point. Each
+    threshold lies midway between the neighbouring endpoints of the samples that reach its node, or, where that is
+    beyond another threshold on the path, midway between that one and the next endpoint.
     """
     ends = problem.endpoints
 
-    def build(node: int, samples: NDArray[np.intp], inside: dict[int, tuple[int, int]]) -> Any:
+    def build(node: int, samples: NDArray[np.intp], inside: dict[int, _Interval]) -> Any:
         if tree.left[node] < 0:
             return int(tree.label[node])
         j, t = int(tree.feature[node]), int(tree.index[node])
         lower, upper = ends.lower_rank[samples, j], ends.upper_rank[samples, j]
         goes_left, goes_right = lower <= t, upper > t
-        above, below = inside.get(j, (-2, int(ends.n_ranks[j]) + 1))
-        if t >= below or not goes_right.any():
+        here = inside.get(j, _Interval(-2, int(ends.n_ranks[j]) + 1, -np.inf, np.inf))
+        if t >= here.last_index or not goes_right.any():
             return build(int(tree.left[node]), samples, inside)
-        if t <= above or not goes_left.any():
+        if t <= here.first_index or not goes_left.any():
             return build(int(tree.right[node]), samples, inside)
-        left = build(int(tree.left[node]), samples[goes_left], {**inside, j: (above, t)})
-        right = build(int(tree.right[node]), samples[goes_right], {**inside, j: (t, below)})
+        margin = margin_around(t, j, lower, upper, ends)
+        low, high = max(margin[0], here.low), min(margin[1], here.high)
+        if low >= high:
+            # No end lies between this index and the split above, so everybody reaches left, and no point right.
+            return build(int(tree.left[node]), samples, inside)
+        threshold = maximum_margin(*margin)
+        if not here.low < threshold < here.high:
+            threshold = maximum_margin(low, high)
+        if not here.low < threshold < high:
+            # The same with no number left of it.
+            return build(int(tree.right[node]), samples, inside)
+        left = build(
+            int(tree.left[node]),
+            samples[goes_left],
+            {**inside, j: here._replace(last_index=t, high=threshold)},
+        )
+        right = build(
+            int(tree.right[node]),
+            samples[goes_right],
+            {**inside, j: here._replace(first_index=t, low=threshold)},
+        )
         if not isinstance(left, tuple) and left == right:
             return left
-        margin = margin_around(t, j, lower, upper, ends)
-        return (j, maximum_margin(*margin, j, ends), left, right, margin)
+        return (j, threshold, left, right, margin)
 
     return tree_from_nested(build(0, np.arange(problem.n_samples), {}), problem)
+
+
+class _Interval(NamedTuple):
+    """What the splits above a node leave of a feature: threshold indices and thresholds strictly in between."""
+
+    first_index: int
+    last_index: int
+    low: float
+    high: float
 
 
 def tree_from_nested(nested: Any, problem: Problem) -> Tree:
@@ -152,16 +167,25 @@ def _heavier_sides(tree: Tree, problem: Problem) -> BoolArray:
 
 
 def to_indices(tree: Tree, problem: Problem) -> IndexTree:
-    """Express a tree in the endpoints of a problem, e.g. to start a solver from it.
+    """Express a tree in the ends of a problem, e.g. to start a solver from it.
 
-    Labels are matched by class; a leaf of a class that the problem does not have becomes the heaviest class.
+    It loses no sample that the tree does not lose, and for thresholds that keep away from the ends the same ones.
+    Labels are matched by class; a tree that answers a class which the problem does not have is refused.
     """
-    heaviest = int(np.argmax(problem.class_weight_sums))
+    if tree.n_features != problem.n_features:
+        raise InvalidInputError(f"the tree is for {tree.n_features} features, the data has {problem.n_features}")
     code = {label: i for i, label in enumerate(problem.classes.tolist())}
-    label_of = np.array([code.get(label, heaviest) for label in tree.classes.tolist()])
     is_split = tree.left >= 0
+    label = np.full(tree.n_nodes, -1)
+    for leaf in np.flatnonzero(~is_split):
+        answer = tree.classes[[tree.label[leaf]]].tolist()[0]
+        if answer not in code:
+            raise InvalidInputError(
+                f"the tree answers class {answer!r}; the classes of the data are "
+                f"{', '.join(map(repr, problem.classes.tolist()))}"
+            )
+        label[leaf] = code[answer]
     index = np.full(tree.n_nodes, -1)
     for node in np.flatnonzero(is_split):
         index[node] = index_of(float(tree.threshold[node]), int(tree.feature[node]), problem.endpoints)
-    label = np.where(is_split, -1, label_of[np.maximum(tree.label, 0)])
     return IndexTree(tree.feature, index, tree.left, tree.right, label)

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from hardwood import _core
 from hardwood.arrays import BoolArray, FloatArray, IntArray
 from hardwood.data.categories import CategoryEncoding
-from hardwood.data.frames import as_matrix, check_finite, has_missing
+from hardwood.data.frames import Table, as_table, check_finite, has_missing
 from hardwood.errors import InvalidInputError
 from hardwood.plain_data import printable
 
@@ -273,16 +273,20 @@ class Tree(_Structure):
 
     def rows(self, X: Any) -> FloatArray:
         """Check a table and return it as the numbers that the tree compares."""
+        return self.table(X).values
+
+    def table(self, X: Any) -> Table:
+        """Check a table and return it as the numbers that the tree compares, with what is known about them."""
         if self.encoding is None:
-            matrix, _ = as_matrix(X)
-            if matrix.shape[1] != self.n_features:
+            table = as_table(X)
+            if table.shape[1] != self.n_features:
                 raise InvalidInputError(
-                    f"X has {matrix.shape[1]} features, but the tree was learned on {self.n_features}"
+                    f"X has {table.shape[1]} features, but the tree was learned on {self.n_features}"
                 )
         else:
-            matrix = self.encoding.encode(X)
-        check_finite(matrix, self.feature_names, allow_missing=self.missing_left is not None)
-        return matrix
+            table = self.encoding.encode_table(X)
+        check_finite(table.values, self.feature_names, allow_missing=self.missing_left is not None)
+        return table
 
     @cached_property
     def without_empty_leaves(self) -> Tree:

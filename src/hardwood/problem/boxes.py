@@ -1,0 +1,143 @@
+"""Boxes: where an attacker can move each sample. The same for training and for evaluation.
+
+What counts as one number
+-------------------------
+Data have few decimals, so boxes that touch exactly in decimal arithmetic end up a rounding error apart: ``0.30 + 0.05``
+and ``0.40 - 0.05`` differ in the last bit. An end of a box therefore reaches a little farther than the arithmetic says,
+by as much as the arithmetic can be wrong. With the radius Δ of that side of that sample::
+
+    lower = x - Δ - ν        upper = x + Δ + ν        ν = max(1e-9 Δ, 4 ulp(|x| + Δ)),   0 where Δ = 0
+
+in float64, with the ulp of the type in which the data came (float32 data are rounded to float32). Everything else,
+ranks, conflicts, searches, bounds, evaluation, compares these two numbers as they are, and thresholds with them. So
+
+1. where the attacker cannot move a feature, distinct values are distinct: ν is 0 there;
+2. what is computed is exact for an attacker whose radii are larger by one part in 10⁹ or by rounding. Nothing is
+   chained: no end moves because of another one;
+3. boxes that touch in decimals touch: the arithmetic ``x ± Δ`` on rounded x and Δ is wrong by less than 2 ulp of
+   |x| + Δ on each side, so the widened boxes overlap;
+4. a row changes nothing for the other rows: its boxes depend on itself alone;
+5. no tree beats a proven optimum or an exact bound: whoever judges a tree by these boxes makes the very comparisons
+   that were made to find the optimum, for every threshold whatever.
+
+All operations are monotone in Δ, so boxes grow with the radius, and conflicts with them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hardwood.arrays import FloatArray, IntArray
+from hardwood.data.frames import EXACT_DOUBLE, has_missing
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hardwood.attack.model import AttackModel
+    from hardwood.data.categories import CategoryEncoding
+
+RELATIVE_NOISE = 1e-9
+"""Share of its radius by which an end may be off."""
+ULPS = 4
+"""Units in the last place by which an end may be off."""
+
+_LARGEST = float(np.finfo(np.float64).max)
+_ROWS_AT_ONCE = 1 << 14
+
+
+def noise(x: FloatArray, reach: FloatArray, rounding: FloatArray = EXACT_DOUBLE) -> FloatArray:
+    """Return by how much the ends ``x ± reach`` may be wrong; see the module.
+
+    Parameters
+    ----------
+    x, reach : float arrays
+        Samples and radii >= 0, of shapes that fit together, features last.
+    rounding : float array of shape (2, n_features) or (2, 1)
+        See `hardwood.data.frames.Table`.
+    """
+    relative, least = rounding
+    with np.errstate(over="ignore", invalid="ignore"):
+        magnitude = np.minimum(np.abs(x) + reach, _LARGEST)
+        ulp = np.maximum(np.spacing(magnitude) * (relative / np.finfo(np.float64).eps), least)
+        return np.where(reach > 0, np.maximum(RELATIVE_NOISE * reach, ULPS * ulp), 0.0)
+
+
+def lower_end(x: FloatArray, reach: FloatArray, rounding: FloatArray = EXACT_DOUBLE) -> FloatArray:
+    """Return the lower ends of boxes around x; beyond the largest number they are infinite."""
+    with np.errstate(over="ignore"):
+        return np.asarray((x - reach) - noise(x, reach, rounding))
+
+
+def upper_end(x: FloatArray, reach: FloatArray, rounding: FloatArray = EXACT_DOUBLE) -> FloatArray:
+    """Return the upper ends of boxes around x; beyond the largest number they are infinite."""
+    with np.errstate(over="ignore"):
+        return np.asarray((x + reach) + noise(x, reach, rounding))
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """Boxes with what is needed to count errors.
+
+    Attributes
+    ----------
+    lower, upper : C-contiguous float array of shape (n_samples, n_features)
+        Both ends. A box reaches the left side of a split at b iff ``lower <= b`` and the right side iff ``upper > b``.
+    label : int array of shape (n_samples,)
+        Class index; -1 for a label that is none of the classes.
+    weight : float array of shape (n_samples,)
+    """
+
+    lower: FloatArray
+    upper: FloatArray
+    label: IntArray
+    weight: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.label)
+
+
+def ends_under_attack(
+    matrix: FloatArray,
+    attack: AttackModel,
+    names: tuple[str, ...] | None,
+    classes: NDArray[Any] | None,
+    group: IntArray,
+    encoding: CategoryEncoding | None = None,
+    rounding: FloatArray = EXACT_DOUBLE,
+) -> tuple[FloatArray, FloatArray]:
+    """Return both ends of the box in which an attacker can move each sample.
+
+    Parameters
+    ----------
+    matrix : float array of shape (n_samples, n_features)
+        Samples as numbers. A missing value (NaN) can be anything.
+    attack : AttackModel
+        In the units of the data.
+    names : tuple of str or None
+        Names of the features, or of the columns of the table where there is an encoding.
+    classes : array or None
+        Labels that `group` counts; None for an attack that is the same for all.
+    group : int array of shape (n_samples,)
+        Class index of each sample; 0 where `classes` is None.
+    encoding : CategoryEncoding or None
+        How categorical columns became features.
+    rounding : float array of shape (2, n_features) or (2, 1)
+        See `hardwood.data.frames.Table`.
+    """
+    if encoding is None:
+        down, up = attack.reach(matrix.shape[1], names, classes)
+        low = high = matrix
+    else:
+        low, high, down, up = encoding.reach(matrix, attack, [None] if classes is None else classes.tolist(), group)
+    if has_missing(matrix):
+        missing = np.isnan(matrix)
+        low, high = np.where(missing, -np.inf, low), np.where(missing, np.inf, high)
+    lower, upper = np.empty(matrix.shape), np.empty(matrix.shape)
+    for start in range(0, len(matrix), _ROWS_AT_ONCE):
+        rows = slice(start, start + _ROWS_AT_ONCE)
+        lower[rows] = lower_end(low[rows], down[group[rows]], rounding)
+        upper[rows] = upper_end(high[rows], up[group[rows]], rounding)
+    return lower, upper

@@ -1,0 +1,136 @@
+"""What rewriting rules let an attacker do to samples: intervals that grow with the cost, in numbers and in ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hardwood.arrays import FloatArray, IntArray, RankArray
+from hardwood.attack.rules import SLACK, AttackRules
+from hardwood.data.frames import EXACT_DOUBLE
+from hardwood.problem.boxes import noise
+from hardwood.problem.endpoints import LOWER, UPPER, cluster
+from hardwood.problem.problem import Problem
+
+Levels = list[tuple[FloatArray, FloatArray, FloatArray]]
+
+
+def intervals(
+    rules: AttackRules,
+    X: FloatArray,
+    feature_names: Sequence[str] | None = None,
+    rounding: FloatArray = EXACT_DOUBLE,
+) -> Levels:
+    """Return, per feature, where the attacker can put each sample at each cost, a rounding error included.
+
+    The same as `AttackRules.intervals`, each end moved outwards by its noise as those of boxes are
+    (`hardwood.problem.boxes`).
+    """
+    found = []
+    for j, (cost, low, high) in enumerate(rules.intervals(X, feature_names)):
+        x, of_feature = X[:, j], np.broadcast_to(rounding, (2, X.shape[1]))[:, j]
+        with np.errstate(over="ignore"):
+            down, up = low - noise(x, x - low, of_feature), high + noise(x, high - x, of_feature)
+        found.append((cost, down, up))
+    return found
+
+
+def boxes_under_rules(
+    rules: AttackRules,
+    X: FloatArray,
+    feature_names: Sequence[str] | None = None,
+    rounding: FloatArray = EXACT_DOUBLE,
+) -> tuple[FloatArray, FloatArray]:
+    """Return the smallest boxes that hold all that the attacker can do; on several features it may do less."""
+    levels = intervals(rules, X, feature_names, rounding)
+    return (
+        np.column_stack([low[-1] for _, low, _ in levels]),
+        np.column_stack([high[-1] for _, _, high in levels]),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Options:
+    """What the attacker can do to each sample, in ranks: per feature, intervals that grow with the cost.
+
+    Attributes
+    ----------
+    cost : tuple of float arrays of shape (n_levels,)
+    low, high : tuple of int32 arrays of shape (n_levels, n_samples)
+        Per feature; a sample reaches left of threshold index t iff ``low <= t`` and right iff ``high > t``.
+    budget : float
+    first, last : tuple of float arrays
+        The values behind the ranks.
+    """
+
+    cost: tuple[FloatArray, ...]
+    low: tuple[RankArray, ...]
+    high: tuple[RankArray, ...]
+    budget: float
+    first: tuple[FloatArray, ...]
+    last: tuple[FloatArray, ...]
+
+    @classmethod
+    def boxes(cls, problem: Problem) -> Options:
+        """Return what the boxes of a problem allow: any move inside them, free of charge."""
+        ends = problem.endpoints
+        p = problem.n_features
+        return cls(
+            cost=(np.zeros(1),) * p,
+            low=tuple(ends.lower_rank[:, j][None, :] for j in range(p)),
+            high=tuple(ends.upper_rank[:, j][None, :] for j in range(p)),
+            budget=0.0,
+            first=ends.first,
+            last=ends.last,
+        )
+
+    @classmethod
+    def rules(
+        cls,
+        rules: AttackRules,
+        X: FloatArray,
+        feature_names: Sequence[str] | None,
+        rounding: FloatArray = EXACT_DOUBLE,
+    ) -> Options:
+        """Return what the rules allow within their budget."""
+        costs, lows, highs = [], [], []
+        first: list[FloatArray] = []
+        last: list[FloatArray] = []
+        kinds = (LOWER, UPPER)
+        for j, (cost, low, high) in enumerate(intervals(rules, X, feature_names, rounding)):
+            ends = np.stack([low.ravel(), high.ravel()])
+            with np.errstate(over="ignore"):
+                reach = np.stack([(X[:, j] - low).ravel(), (high - X[:, j]).ravel()])
+            error = noise(np.tile(X[:, j], len(cost)), reach, np.broadcast_to(rounding, (2, X.shape[1]))[:, j])
+            clusters = cluster(ends[None], error[None], kinds)
+            rank = clusters.rank[0]
+            costs.append(cost)
+            lows.append(rank[: low.size].reshape(low.shape))
+            highs.append(rank[low.size :].reshape(high.shape))
+            first += clusters.first
+            last += clusters.last
+        return cls(tuple(costs), tuple(lows), tuple(highs), rules.budget, tuple(first), tuple(last))
+
+    def n_ranks(self, j: int) -> int:
+        """Return the number of different finite ends of feature j."""
+        return len(self.first[j])
+
+    def interval(self, samples: IntArray, j: int, region: Mapping[int, tuple[int, int]]) -> tuple[RankArray, RankArray]:
+        """Return how far the attacker can move feature j of samples that it brings into a region.
+
+        What the other features cost in order to be in the region is no longer there to spend.
+        """
+        if self.budget == 0:
+            return (
+                np.ascontiguousarray(self.low[j][-1][samples]),
+                np.ascontiguousarray(self.high[j][-1][samples]),
+            )
+        left_over = np.full(len(samples), self.budget + SLACK)
+        for f, (lowest, highest) in region.items():
+            if f != j:
+                inside = (self.low[f][:, samples] <= highest) & (self.high[f][:, samples] > lowest)
+                left_over -= self.cost[f][np.argmax(inside, axis=0)]
+        level = np.searchsorted(self.cost[j], left_over, side="right") - 1
+        return self.low[j][level, samples], self.high[j][level, samples]
