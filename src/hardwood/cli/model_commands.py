@@ -169,7 +169,7 @@ def fit(
 
 def _fit_rows(result: Result, scores: dict[str, float]) -> list[tuple[str, str]]:
     if result.status is Status.OPTIMAL:
-        proof = "proven optimal"
+        proof = result.proof_text
     elif not get_solver(result.solver).proves:
         proof = "a heuristic: nothing is proven"
     else:

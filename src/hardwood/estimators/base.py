@@ -315,7 +315,7 @@ class BaseRobustTree(BaseRobustClassifier):
             return ""
         result = self.result_
         if result.status is Status.OPTIMAL:
-            proof = "proven optimal: no tree of this depth loses less"
+            proof = f"{result.proof_text}: no tree of this depth loses less"
         elif result.stopped_by is EndReason.HEURISTIC:
             proof = "none: learned by a heuristic"
         else:

@@ -113,6 +113,7 @@ def training_record(result: Result) -> dict[str, Any]:
         "objective": result.objective,
         "bound": result.bound if math.isfinite(result.bound) else None,
         "gap": result.gap,
+        "tolerance": result.tolerance,
         "stopped_by": str(result.stopped_by),
         "runtime": round(result.runtime, 6),
     }

@@ -13,7 +13,7 @@ class Status(Enum):
     """What is known about a result."""
 
     OPTIMAL = "optimal"
-    """No tree of the allowed depth has a lower objective: bound and objective meet."""
+    """No tree of the allowed depth has a lower objective: bound and objective meet, within `Result.tolerance`."""
     FEASIBLE = "feasible"
     """The tree is valid and its objective verified; a better one may exist."""
 
@@ -69,6 +69,10 @@ class Result:
         Why it ended; compares equal to its text, e.g. "time limit".
     failure : str or None
         What went wrong, if `stopped_by` is `EndReason.FAILURE`.
+    tolerance : float
+        Where weights are whole numbers, 0: an optimal objective equals its bound. Otherwise the distance, in units of
+        the objective, within which the two count as equal, so that "optimal" means: no tree is better by more than
+        this. One part in 10⁹ of the objective, or more where the solver's arithmetic is coarser.
     stats : dict
         Counters of the solver, for profiling.
     """
@@ -84,6 +88,7 @@ class Result:
     stopped_by: EndReason
     stats: dict[str, Any] = field(default_factory=dict)
     failure: str | None = None
+    tolerance: float = 0.0
 
     @property
     def gap(self) -> float:
@@ -92,11 +97,17 @@ class Result:
             return 0.0
         return (self.objective - self.bound) / self.objective
 
+    @property
+    def proof_text(self) -> str:
+        """What is proven, in a few words, with the tolerance where there is one."""
+        if self.status is not Status.OPTIMAL:
+            return f"bound {self.bound:g}, gap {self.gap:.1%}"
+        return "proven optimal" if self.tolerance == 0 else f"proven optimal within {self.tolerance:.1g}"
+
     def summary(self) -> str:
         """One line for people."""
-        proof = "proven optimal" if self.status is Status.OPTIMAL else f"bound {self.bound:g}, gap {self.gap:.1%}"
         ended = self.stopped_by if self.failure is None else f"{self.stopped_by}: {self.failure}"
         return (
-            f"{self.solver}: {self.objective:g} robust errors, {proof}, {self.tree.n_leaves} leaves, "
+            f"{self.solver}: {self.objective:g} robust errors, {self.proof_text}, {self.tree.n_leaves} leaves, "
             f"{self.runtime:.2f} s (ended by {ended})"
         )

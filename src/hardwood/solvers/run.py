@@ -16,7 +16,11 @@ from hardwood.tree.reach import objective, place, to_indices
 from hardwood.tree.tree import IndexTree, Tree
 
 FLOAT_TOLERANCE = 1e-9
-"""With weights that are not whole numbers, objective and bound meet within this share of the total weight."""
+"""With weights that are not whole numbers, objective and bound meet within this share of the objective."""
+
+
+WHOLE_SLACK = 1e-6
+"""Where objectives are whole numbers, a float this close to one means it."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,10 @@ class Run:
         What is known so far.
     trusted_bound : float
         The bound that does not rest on the solver's word.
+    asked : Problem
+        What the solver was given: `problem`, or the same with weights that are cut where they cannot matter.
+    resolution : float
+        Difference of objectives that the solver's arithmetic may miss; 0 if it is exact. Set by the solver.
     random_state, n_jobs : int
     options : dict
         Options of the solver, checked, defaults filled in.
@@ -75,6 +83,8 @@ class Run:
         self.best_index_tree: IndexTree | None = None
         self.bound = problem.leaf_penalty
         self.trusted_bound = problem.leaf_penalty
+        self.asked = problem
+        self.resolution = 0.0
         self.trace: list[TracePoint] = []
         self.interrupt = Interrupt() if interrupt is None else interrupt
         self._time_limit = time_limit
@@ -82,7 +92,6 @@ class Run:
         self.control = Control(time_limit.remaining())
         self._on_progress = on_progress
         self._whole = problem.has_integer_weights
-        self._tolerance = 0.0 if self._whole else FLOAT_TOLERANCE * float(problem.weight.sum())
 
     def elapsed(self) -> float:
         """Seconds since the start."""
@@ -91,6 +100,14 @@ class Run:
     def remaining(self) -> float:
         """Seconds left; infinite without a limit, never negative."""
         return self._time_limit.remaining()
+
+    @property
+    def tolerance(self) -> float:
+        """How far apart objective and bound may be and still count as equal; 0 where they are whole numbers."""
+        if self._whole or math.isinf(self.best_objective):
+            return 0.0
+        rounding = FLOAT_TOLERANCE * self.best_objective
+        return rounding if self.bound >= self.best_objective else max(rounding, self.resolution)
 
     @property
     def gap(self) -> float:
@@ -104,7 +121,7 @@ class Run:
     @property
     def is_proven(self) -> bool:
         """Whether objective and bound have met."""
-        return self.best_objective <= self.bound + self._tolerance
+        return self.best_objective <= self.bound + self.tolerance
 
     @property
     def end_reason(self) -> EndReason | None:
@@ -117,6 +134,11 @@ class Run:
             return False
         self.control.request_stop()
         return True
+
+    def search_again(self) -> None:
+        """Begin another search with what is known, after one that came to its end."""
+        self.resolution = 0.0
+        self.control = Control(self.remaining())
 
     def report(
         self, tree: IndexTree | None = None, *, bound: float | None = None, claim: float | None = None
@@ -143,23 +165,32 @@ class Run:
         if tree is not None:
             placed = place(tree, self.problem)
             cost = objective(placed, self.problem)
-            if claim is not None and claim < cost - max(self._tolerance, 1e-6):
-                raise SolverError(f"claims an objective of {claim:g} for a tree that costs {cost:g}")
+            if claim is not None:
+                self._check_claim(claim, placed, cost)
             if self._is_better(cost, placed):
                 improved = cost < self.best_objective
                 index_tree = to_indices(placed, self.problem)
                 self.best_objective, self.best_tree, self.best_index_tree = cost, placed, index_tree
         if bound is not None:
-            usable = math.ceil(bound - 1e-6) if self._whole and math.isfinite(bound) else bound
+            usable = math.ceil(bound - WHOLE_SLACK) if self._whole and math.isfinite(bound) else bound
             if usable > self.bound:
                 self.bound = float(usable)
                 improved = True
-        if self.bound > self.best_objective + max(self._tolerance, 1e-6):
+        if self.bound > self.best_objective + self._slack(self.best_objective):
             raise SolverError(f"claims a bound of {self.bound:g}, but a tree that costs {self.best_objective:g} exists")
         if improved:
             self.trace.append(TracePoint(self.elapsed(), self.best_objective, self.bound))
             self.progress()
         return cost
+
+    def _check_claim(self, claim: float, tree: Tree, cost: float) -> None:
+        asked = cost if self.asked is self.problem else objective(tree, self.asked)
+        if claim < asked - self._slack(asked):
+            raise SolverError(f"claims an objective of {claim:g} for a tree that costs {asked:g}")
+
+    def _slack(self, value: float) -> float:
+        """Return how far a solver's number may be off without being a lie: rounding, and what it cannot tell apart."""
+        return WHOLE_SLACK if self._whole else max(FLOAT_TOLERANCE * value, self.resolution)
 
     def _is_better(self, cost: float, tree: Tree) -> bool:
         if cost < self.best_objective:

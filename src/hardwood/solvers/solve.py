@@ -20,7 +20,7 @@ from hardwood.problem.problem import Problem
 from hardwood.solvers.options import MAX_GAP, RANDOM_STATE, TIME_LIMIT, check_options, count_threads, shown
 from hardwood.solvers.registry import Solver, get_solver
 from hardwood.solvers.result import EndReason, Result, Status
-from hardwood.solvers.run import Run, RunProgress
+from hardwood.solvers.run import FLOAT_TOLERANCE, Run, RunProgress
 from hardwood.solvers.stopping import Interrupt, TimeLimit
 from hardwood.tree.reach import to_indices
 from hardwood.tree.tree import IndexTree, Tree
@@ -97,7 +97,7 @@ def solve(
     with _guarded(method, run) as outcome:
         _begin(method, run)
         if not (method.proves and run.is_proven):
-            method._run(problem, run)
+            _search(method, run)
     return _as_result(method, run, outcome)
 
 
@@ -139,6 +139,39 @@ def _begin(method: Solver, run: Run) -> None:
         # What no model can avoid, and one leaf: often all the proof that is needed (Theorem 2 of the paper).
         run.report(bound=matching_bound(problem) + problem.leaf_penalty)
     run.trusted_bound = run.bound
+
+
+def _search(method: Solver, run: Run) -> None:
+    """Let the solver search, with weights that its arithmetic can tell apart.
+
+    A tree that loses a sample at least as heavy as the best known objective is no better, however heavy the sample is.
+    So its weight may be cut down to that objective, which leaves all better trees and their costs as they are and makes
+    no other tree better than the known one. Where weights are floats of very uneven size, a solver that scales them to
+    whole numbers tells apart more of the small ones after the cut: it is asked again as long as that helps.
+    """
+    run.asked = _with_cut_weights(run)
+    method._run(run.asked, run)
+    while _is_too_coarse(method, run):
+        before = float(run.asked.weight.sum())
+        run.asked = _with_cut_weights(run)
+        if float(run.asked.weight.sum()) > before / 2:
+            return
+        run.search_again()
+        method._run(run.asked, run)
+
+
+def _is_too_coarse(method: Solver, run: Run) -> bool:
+    """Whether a proof is there, or could have been, but only within the resolution of the solver's arithmetic."""
+    if not method.proves or run.end_reason not in (None, EndReason.PROOF):
+        return False
+    return run.bound < run.best_objective and run.resolution > FLOAT_TOLERANCE * run.best_objective
+
+
+def _with_cut_weights(run: Run) -> Problem:
+    problem = run.problem
+    if problem.has_integer_weights or not problem.weight.max() > run.best_objective:
+        return problem
+    return problem.replace(weight=np.minimum(problem.weight, run.best_objective))
 
 
 class _Outcome:
@@ -202,4 +235,5 @@ def _as_result(method: Solver, run: Run, outcome: _Outcome) -> Result:
         stopped_by=_end_reason(method, run, outcome),
         stats=run.stats,
         failure=outcome.failure,
+        tolerance=run.tolerance,
     )

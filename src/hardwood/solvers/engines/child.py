@@ -284,7 +284,7 @@ class _Relay:
 
 
 def _as_error(failed: _Failed) -> Exception:
-    if failed.kind in ("InvalidInputError", "MissingEngineError"):
+    if failed.kind in ("InvalidInputError", "MissingEngineError", "SolverError"):
         return getattr(errors, failed.kind)(failed.text)  # type: ignore[no-any-return]
     return EngineFailedError(f"{failed.kind}: {failed.text}")
 

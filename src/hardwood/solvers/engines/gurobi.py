@@ -11,7 +11,31 @@ import numpy as np
 from hardwood.arrays import FloatArray
 from hardwood.errors import MissingEngineError
 from hardwood.solvers.engines.child import Job
+from hardwood.solvers.engines.linear import Ending, check_ending
 from hardwood.solvers.formulations.linear_model import LinearModel
+
+STATUS = {
+    "OPTIMAL": Ending.DONE,
+    "LOCALLY_OPTIMAL": Ending.STOPPED,
+    "SUBOPTIMAL": Ending.STOPPED,
+    "CUTOFF": Ending.STOPPED,
+    "TIME_LIMIT": Ending.STOPPED,
+    "ITERATION_LIMIT": Ending.STOPPED,
+    "NODE_LIMIT": Ending.STOPPED,
+    "SOLUTION_LIMIT": Ending.STOPPED,
+    "USER_OBJ_LIMIT": Ending.STOPPED,
+    "WORK_LIMIT": Ending.STOPPED,
+    "MEM_LIMIT": Ending.STOPPED,
+    "INTERRUPTED": Ending.STOPPED,
+    "NUMERIC": Ending.FAILED,
+    "LOADED": Ending.FAILED,
+    "INPROGRESS": Ending.FAILED,
+    "INFEASIBLE": Ending.FAILED,
+    "LOCALLY_INFEASIBLE": Ending.FAILED,
+    "INF_OR_UNBD": Ending.FAILED,
+    "UNBOUNDED": Ending.FAILED,
+}
+"""Every status of `gurobipy.GRB.Status`."""
 
 
 def optimise(
@@ -24,7 +48,7 @@ def optimise(
     on_solution: Callable[[FloatArray, float], None],
     on_bound: Callable[[float], None],
 ) -> None:
-    """Solve a model, reporting solutions and bounds as they come; see `hardwood.solvers.engines.highs.optimise`."""
+    """Solve a model, reporting solutions and bounds as they come; see `hardwood.solvers.engines.linear.Optimise`."""
     from scipy.sparse import csr_matrix
 
     gurobipy: Any = import_module("gurobipy")
@@ -46,13 +70,21 @@ def optimise(
             some = np.isfinite(bound)
             if some.any():
                 solver.addMConstr(matrix[some], x, sense, bound[some])
-        solver.Params.Threads, solver.Params.Seed = job.n_jobs, job.seed % 2_000_000_000
-        solver.Params.MIPGap, solver.Params.MIPGapAbs = 0.0, gap
-        solver.Params.FeasibilityTol = solver.Params.IntFeasTol = max(tolerance, 1e-9)
+        # Gurobi raises on a name or a value that it does not take.
+        feasibility = min(max(tolerance, 1e-9), 1e-2)
+        for name, value in (
+            ("Threads", job.n_jobs),
+            ("Seed", job.seed % 2_000_000_000),
+            ("MIPGap", 0.0),
+            ("MIPGapAbs", gap),
+            ("FeasibilityTol", feasibility),
+            ("IntFeasTol", feasibility),
+        ):
+            solver.setParam(name, value)
         if start is not None:
             x.Start = start
         if np.isfinite(job.deadline):
-            solver.Params.TimeLimit = job.remaining()
+            solver.setParam("TimeLimit", job.remaining())
         solver.optimize(callback)
     except gurobipy.GurobiError as error:
         if error.errno not in (GRB.Error.SIZE_LIMIT_EXCEEDED, GRB.Error.NO_LICENSE):
@@ -62,6 +94,8 @@ def optimise(
             f"({error}); without a licence it solves up to 2,000 of each. Install a licence "
             "(https://www.gurobi.com/downloads) or use engine='highs'"
         ) from error
+    name_of = {getattr(GRB.Status, name): name for name in STATUS}
+    check_ending("Gurobi", name_of.get(solver.Status, str(solver.Status)), STATUS)
     if solver.SolCount:
         on_solution(np.array(x.X), solver.ObjVal)
     on_bound(solver.ObjBound)

@@ -10,7 +10,29 @@ import numpy as np
 
 from hardwood.arrays import FloatArray
 from hardwood.solvers.engines.child import Job
+from hardwood.solvers.engines.linear import Ending, check_ending
 from hardwood.solvers.formulations.linear_model import LinearModel
+
+STATUS = {
+    "optimal": Ending.DONE,
+    "gaplimit": Ending.DONE,
+    "timelimit": Ending.STOPPED,
+    "userinterrupt": Ending.STOPPED,
+    "nodelimit": Ending.STOPPED,
+    "totalnodelimit": Ending.STOPPED,
+    "stallnodelimit": Ending.STOPPED,
+    "memlimit": Ending.STOPPED,
+    "sollimit": Ending.STOPPED,
+    "bestsollimit": Ending.STOPPED,
+    "restartlimit": Ending.STOPPED,
+    "primallimit": Ending.STOPPED,
+    "duallimit": Ending.STOPPED,
+    "unknown": Ending.FAILED,
+    "infeasible": Ending.FAILED,
+    "unbounded": Ending.FAILED,
+    "inforunbd": Ending.FAILED,
+}
+"""Every status of `pyscipopt.SCIP_STATUS`, as `Model.getStatus` spells it."""
 
 
 def optimise(
@@ -23,7 +45,7 @@ def optimise(
     on_solution: Callable[[FloatArray, float], None],
     on_bound: Callable[[float], None],
 ) -> None:
-    """Solve a model, reporting solutions and bounds as they come; see `hardwood.solvers.engines.highs.optimise`."""
+    """Solve a model, reporting solutions and bounds as they come; see `hardwood.solvers.engines.linear.Optimise`."""
     pyscipopt: Any = import_module("pyscipopt")
     solver = pyscipopt.Model()
     solver.hideOutput()
@@ -55,10 +77,15 @@ def optimise(
         on_solution(np.array([solver.getSolVal(best, column) for column in x]), solver.getSolObjVal(best))
 
     solver.includeEventhdlr(Reporting(), "report", "report solutions and bounds")
-    solver.setParam("limits/absgap", gap)
-    solver.setParam("numerics/feastol", max(tolerance, 1e-9))
-    solver.setParam("randomization/randomseedshift", job.seed % 2**31)
-    solver.setParam("parallel/maxnthreads", job.n_jobs)
+    # SCIP raises on a name or a value that it does not take.
+    solver.setParams(
+        {
+            "limits/absgap": gap,
+            "numerics/feastol": max(tolerance, 1e-9),
+            "randomization/randomseedshift": job.seed % 2**31,
+            "parallel/maxnthreads": min(job.n_jobs, 64),
+        }
+    )
     if start is not None:
         solution = solver.createSol()
         for column, value in zip(x, start.tolist(), strict=True):
@@ -70,6 +97,7 @@ def optimise(
     if np.isfinite(job.deadline):
         solver.setParam("limits/time", job.remaining())
     solver.optimize()
+    check_ending("SCIP", solver.getStatus(), STATUS)
     if solver.getNSols():
         report_best(solver)
     on_bound(solver.getDualbound())

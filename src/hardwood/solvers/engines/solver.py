@@ -17,7 +17,7 @@ from hardwood.solvers.formulations.descent import search_nearby
 from hardwood.solvers.formulations.encoding import Choice, Encoding, encode
 from hardwood.solvers.options import AnyOf, Flag, Instance, Nothing, Number, Option
 from hardwood.solvers.registry import Engine, Solver
-from hardwood.solvers.run import Run
+from hardwood.solvers.run import WHOLE_SLACK, Run
 
 DESCENT_SECONDS, DESCENT_SHARE = 1.0, 0.05
 """A start is improved for so many seconds, but for no more than this share of the time that is left."""
@@ -54,6 +54,10 @@ class EngineSolver(Solver):
     def _bytes_needed(self, encoding: Encoding) -> int:
         """Estimate of the memory that the model takes."""
 
+    def _resolution(self, encoding: Encoding) -> float:
+        """Return the difference of objectives that the engine's arithmetic may miss; 0 if it is exact."""
+        return 0.0
+
     def _run(self, problem: Problem, run: Run) -> None:
         engine = self._engine(run.options["engine"])
         engine.require()
@@ -63,6 +67,7 @@ class EngineSolver(Solver):
             run.report(bound=run.best_objective)
             return
         run.report(bound=encoding.least)
+        run.resolution = self._resolution(encoding)
         refuse_if_too_large(encoding, self._bytes_needed, run.options["memory_limit"])
         start = None if run.start is None else self._better_start(encoding, run)
         job = Job(
@@ -115,24 +120,17 @@ def receiver(job: Job, run: Run) -> Callable[[Message], None]:
         elif isinstance(message, Found):
             if job.start is not None:
                 # Solvers may drop a start without a word; it is kept by the run anyway.
-                run.stats.setdefault("start_accepted", message.claim <= job.best + 1e-6 * max(1.0, job.best))
+                run.stats.setdefault("start_accepted", job.encoding.objective(message.choice) <= job.best)
             run.report(job.encoding.to_tree(message.choice), claim=message.claim)
         elif isinstance(message, Proved):
-            run.report(bound=_snapped(message.bound, job.encoding, run))
+            run.report(bound=_to_next_objective(message.bound, job.encoding.unit))
 
     return receive
 
 
-def _snapped(bound: float, encoding: Encoding, run: Run) -> float:
-    """Round an engine's float bound to the objective it means.
-
-    Engines work to a tolerance. Objectives that are whole numbers absorb it; other weights leave the bound at the
-    incumbent where the two are equal as far as the engine can tell.
-    """
-    if encoding.unit > 0:
-        return encoding.unit * math.ceil((bound - 1e-3) / encoding.unit)
-    slack = 1e-6 * float(encoding.weight.sum())
-    return run.best_objective if abs(bound - run.best_objective) <= slack else bound - slack
+def _to_next_objective(bound: float, unit: float) -> float:
+    """Return the least objective that is not below a bound, where objectives are multiples of a unit (0: of none)."""
+    return unit * math.ceil(bound / unit - WHOLE_SLACK) if unit > 0 and math.isfinite(bound) else bound
 
 
 def refuse_if_too_large(

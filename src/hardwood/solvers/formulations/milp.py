@@ -23,6 +23,7 @@ import numpy as np
 
 from hardwood.arrays import FloatArray
 from hardwood.solvers.engines.child import Built, Found, Job, Proved, Send
+from hardwood.solvers.engines.linear import MILP_ENGINES, Optimise
 from hardwood.solvers.engines.solver import EngineSolver
 from hardwood.solvers.formulations.clauses import Layout, count_literals, formula
 from hardwood.solvers.formulations.descent import descend
@@ -36,11 +37,21 @@ BYTES_PER_TERM = 75
 
 
 class _MilpSolver(EngineSolver):
-    engines = (
-        Engine("highs", "highspy"),
-        Engine("gurobi", "gurobipy", extra="gurobi"),
-        Engine("scip", "pyscipopt", extra="scip"),
-    )
+    engines = MILP_ENGINES
+
+    def _resolution(self, encoding: Encoding) -> float:
+        # A solution may be too cheap by the slack, and a bound too small by it.
+        return 0.0 if encoding.has_integer_weights else 2 * engine_slack(encoding)
+
+
+def tolerance_of(encoding: Encoding) -> float:
+    """Return how far an engine may violate a row: a box that stays on one side does so by 1/2 of M, at least."""
+    return min(1e-6, 0.1 / (encoding.n_values + 1))
+
+
+def engine_slack(encoding: Encoding) -> float:
+    """Return how much an engine's objective may be off: each e by the tolerance to which it satisfies a row."""
+    return tolerance_of(encoding) * float(encoding.weight.sum())
 
 
 @register
@@ -207,31 +218,33 @@ def _optimise(job: Job, send: Send, *, continuous: bool) -> None:
             }
         )
     )
-    slack = 1e-6 * float(encoding.weight.sum())
+    slack = engine_slack(encoding)
     reported = -math.inf
 
     def on_solution(x: FloatArray, objective: float) -> None:
-        claim = math.ceil(objective - 1e-3) if encoding.unit > 0 else objective + slack
         choice = formulation.choice(x)
-        send(Found(choice, claim))
+        # Where costs are multiples of a unit, the engine means the one near its number.
+        unit = encoding.unit
+        send(Found(choice, unit * math.ceil((objective - slack) / unit) if unit > 0 else objective + slack))
         if encoding.strengthened:
             better = descend(encoding, choice)
             send(Found(better, encoding.objective(better)))
 
     def on_bound(bound: float) -> None:
         nonlocal reported
-        if math.isfinite(bound) and bound > reported + 1e-6:
+        if math.isfinite(bound) and bound > reported:
             reported = bound
-            send(Proved(bound))
+            # A bound counts as far as the engine's arithmetic can prove it.
+            send(Proved(bound - slack))
 
-    engine = importlib.import_module(f"hardwood.solvers.engines.{job.options['engine']}")
-    engine.optimise(
+    optimise: Optimise = importlib.import_module(f"hardwood.solvers.engines.{job.options['engine']}").optimise
+    optimise(
         model,
         job,
         start=None if job.start is None else formulation.point(job.start),
-        gap=0.99 * encoding.unit,
-        # A box that stays on one side does so by 1/2 of M: no tolerance may eat that.
-        tolerance=min(1e-6, 0.1 / (encoding.n_values + 1)),
+        # What is left of a unit after the slack on either side.
+        gap=0.99 * max(0.0, encoding.unit - 2 * slack),
+        tolerance=tolerance_of(encoding),
         on_solution=on_solution,
         on_bound=on_bound,
     )

@@ -98,6 +98,13 @@ class SearchModel:
         """Depth to which the core searches."""
         return min(self.most_splits, DEEPEST)
 
+    @property
+    def resolution(self) -> float:
+        """Largest difference between an objective and its parts: each weight and penalty is rounded down to a part."""
+        if self.problem.has_integer_weights:
+            return 0.0
+        return float(self.n + min(2 ** min(self.problem.max_depth, 40), self.n + 1)) / self.scale
+
     def in_parts(self, objective: float) -> int:
         """Return an objective in parts, rounded up, at most `forbidden`."""
         return min(int(np.ceil(objective * self.scale)), self.forbidden)

@@ -61,6 +61,7 @@ class SearchSolver(Solver):
             run.report(bound=run.best_objective)
             return
         model = SearchModel.of(problem)
+        run.resolution = model.resolution
         cost, rows = _core.best_stump(model.core)
         run.report(tree_of(rows))
         if model.depth <= 1:
