@@ -68,6 +68,15 @@ def test_the_reference_lists_what_the_packages_export() -> None:
     assert listed == exported
 
 
+def test_files_that_the_architecture_names_exist() -> None:
+    for page in (ROOT / "docs" / "architecture.md", ROOT / "CONTRIBUTING.md", ROOT / "docs" / "trust.md"):
+        for name in re.findall(r"`([\w/.*-]+\.(?:py|h|cpp|md|toml|csv|json))`", page.read_text(encoding="utf-8")):
+            folders = (ROOT, ROOT / "src" / "hardwood", ROOT / "src", ROOT / "docs", ROOT / "tests")
+            inside = [path for folder in folders for path in folder.glob(name)]
+            anywhere = list((ROOT / "src").rglob(name)) if "/" not in name else []
+            assert inside or anywhere or name.startswith("benchmarks/bench_NAME"), f"{page.name} names {name}"
+
+
 def test_every_table_that_a_page_includes_can_be_made() -> None:
     from benchmarks.__main__ import runs
 
