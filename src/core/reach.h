@@ -43,6 +43,8 @@ struct Node
     [[nodiscard]] bool isLeaf() const { return left < 0; }
 };
 
+using FloatNode = Node<double>;
+
 // A box given by two rows of numbers or ranks.
 template <class End>
 struct Box

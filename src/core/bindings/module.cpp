@@ -11,4 +11,7 @@ NB_MODULE(_core, m)
     hardwood::bindRelabel(m);
     hardwood::bindSearch(m);
     hardwood::bindEnsembleScores(m);
+    hardwood::bindGreedy(m);
+    hardwood::bindTreant(m);
+    hardwood::bindEnsemble(m);
 }

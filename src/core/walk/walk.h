@@ -13,8 +13,6 @@
 
 namespace hardwood
 {
-using FloatNode = Node<double>;
-
 // Boxes in which an attacker can move samples, and the samples' labels.
 struct AttackedSamples
 {
