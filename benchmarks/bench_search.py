@@ -10,7 +10,7 @@ With other sets, depths and limits, printed and not kept::
     python -m benchmarks.bench_search ablation                 # what each bound saves
     python -m benchmarks.bench_search profile diabetes --epsilon 0.07 --depths 3   # where the work goes
 
-One thread; the kernels are compiled before the clock starts. CPU seconds are those of the whole process and are less
+One thread. CPU seconds are those of the whole process and are less
 disturbed by other work on the machine than the wall clock. Objectives are checked against the known answers.
 """
 
@@ -88,14 +88,6 @@ def measured(problem: Problem, time_limit: float, **options: object) -> tuple[Re
     return result, time.process_time() - cpu
 
 
-@cache
-def compile_kernels() -> None:
-    rng = np.random.default_rng(0)
-    X, y = rng.random((30, 2)), rng.integers(0, 2, 30)
-    for depth in (1, 2, 3):
-        measured(Problem.from_data(X, y, 0.03, depth), 600)
-
-
 def instances(names: Sequence[str]) -> Iterator[tuple[str, float]]:
     for name in names or datasets.PAPER_RADII:
         for epsilon in datasets.PAPER_RADII[name]:
@@ -103,7 +95,6 @@ def instances(names: Sequence[str]) -> Iterator[tuple[str, float]]:
 
 
 def paper_table(names: Sequence[str], depths: Sequence[int], time_limit: float) -> str:
-    compile_kernels()
     rows: list[tuple[Any, ...]] = []
     for depth in depths:
         total = 0.0
@@ -131,7 +122,6 @@ def paper_table(names: Sequence[str], depths: Sequence[int], time_limit: float) 
 
 def against_lsu(depths: Sequence[int], time_limit: float) -> str:
     """Compare the wall clocks of both on the instances with known answers."""
-    compile_kernels()
     rows: list[tuple[Any, ...]] = []
     for name, epsilon, depth in known_optima():
         if depth not in depths:
@@ -149,7 +139,6 @@ def against_lsu(depths: Sequence[int], time_limit: float) -> str:
 
 def anytime(names: Sequence[str], depths: Sequence[int], time_limit: float) -> str:
     """Show what is known after one second, beside the best greedy tree of depths 1 to 4 and what `time_limit` gives."""
-    compile_kernels()
     rows: list[tuple[Any, ...]] = []
     for depth in depths:
         for name, epsilon in instances(names):
@@ -167,7 +156,6 @@ def anytime(names: Sequence[str], depths: Sequence[int], time_limit: float) -> s
 def no_attacker(names: Sequence[str], depths: Sequence[int], time_limit: float) -> str:
     from pycontree import ConTree
 
-    compile_kernels()
     rows: list[tuple[Any, ...]] = []
     for depth in depths:
         ours = theirs = 0.0
@@ -196,7 +184,6 @@ def noisy_tree(n: int, p: int) -> Problem:
 
 
 def growth(shapes: Sequence[tuple[int, int]], time_limit: float) -> str:
-    compile_kernels()
     rows = []
     for n, p in shapes:
         result, cpu = measured(noisy_tree(n, p), time_limit)
@@ -208,7 +195,6 @@ def growth(shapes: Sequence[tuple[int, int]], time_limit: float) -> str:
 
 
 def ablation(time_limit: float) -> str:
-    compile_kernels()
     rows = []
     for name, epsilon in ABLATION:
         cells = []
@@ -222,7 +208,6 @@ def ablation(time_limit: float) -> str:
 
 
 def profile(name: str, epsilon: float, depth: int, time_limit: float) -> str:
-    compile_kernels()
     result, cpu = measured(Problem.from_data(*training_set(name), epsilon, depth), time_limit)
     lines = [f"{result.summary()}; CPU {cpu:.2f} s"]
     lines += [f"{level}: {counters}" for level, counters in result.stats.items()]

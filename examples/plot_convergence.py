@@ -10,7 +10,6 @@ from hardwood.plotting import plot_convergence
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
 X, y = load_breast_cancer(return_X_y=True)
-RobustTreeClassifier(max_depth=1).fit(X, y)  # loads the compiled kernels, so that the clock shows the search alone
 clf = RobustTreeClassifier(max_depth=2, attack=AttackModel.fraction_of_range(0.07)).fit(X, y)
 plot_convergence(clf).figure.savefig(folder / "convergence.png", dpi=120)
 print(clf.result_.summary())

@@ -82,8 +82,6 @@ def prints(job: Job, send: Send) -> None:
 
 
 def tells(job: Job, send: Send) -> None:
-    loaded = [
-        name for name in ("sklearn", "numba", "pandas", "matplotlib", "highspy", "ortools") if name in sys.modules
-    ]
+    loaded = [name for name in ("sklearn", "pandas", "matplotlib", "highspy", "ortools") if name in sys.modules]
     facts: dict[str, Any] = {"loaded": loaded, "seed": job.seed, "n_jobs": job.n_jobs, "process": os.getpid()}
     send(Built(facts))

@@ -23,7 +23,7 @@ JSON = re.compile(r"^```json\n(.*?)^```", re.MULTILINE | re.DOTALL)
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(hardwood.__path__, "hardwood.")
-    if not module.name.startswith(("hardwood.kernels", "hardwood.__main__"))
+    if not module.name.startswith("hardwood.__main__")
 )
 
 

@@ -278,3 +278,129 @@ class ScoredTrees:
         """Return the sums of the leaves at each row of X, before division and link."""
     def classes(self, sums: FloatArray) -> IntArray:
         """Return the class, as an index, that each row of sums stands for."""
+
+# Greedy learners: feature, index of the threshold, left, right and label of each node.
+
+def grow_on_impurity(
+    events: Int32Array,
+    ranks: Int32Array,
+    n_ranks: IntArray,
+    label: IntArray,
+    weight: FloatArray,
+    n_classes: int,
+    max_depth: int,
+    min_samples_split: int,
+    min_samples_leaf: int,
+    max_features: int,
+    robust_weight: float,
+    criterion: str,
+    seed: int,
+    control: Control | None = None,
+) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArray]:
+    """Grow a tree on the impurity under attack ("groot", "chen-gini", "chen-entropy").
+
+    Stopped, the nodes still open become leaves.
+    """
+
+def grow_on_errors(
+    lower_rank: Int32Array,
+    upper_rank: Int32Array,
+    offset: IntArray,
+    first: FloatArray,
+    last: FloatArray,
+    label: IntArray,
+    weight: FloatArray,
+    n_classes: int,
+    max_depth: int,
+    min_samples_split: int,
+    min_samples_leaf: int,
+    max_features: int,
+    seed: int,
+    control: Control | None = None,
+) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArray]:
+    """Grow a tree on the errors under attack; stopped, the nodes still open stay leaves."""
+
+# TREANT.
+
+def treant_loss(prediction: float, zeros: float, ones: float, logistic: bool) -> float:
+    """Return the loss of a prediction for weights of class 0 and class 1."""
+
+def treant_best_predictions(
+    left0: float,
+    left1: float,
+    right0: float,
+    right1: float,
+    both0: float,
+    both1: float,
+    left_low: float,
+    left_high: float,
+    right_low: float,
+    right_high: float,
+    start: float,
+    logistic: bool,
+) -> tuple[float, float, float]:
+    """Return the least loss under attack and the predictions of the left and the right leaf that reach it."""
+
+def treant_best_threshold(
+    low: Int32Array,
+    high: Int32Array,
+    label: IntArray,
+    weight: FloatArray,
+    rule_low: Int32Array,
+    rule_high: Int32Array,
+    rule_is_upper: IntArray,
+    rule_bound: FloatArray,
+    lowest: int,
+    highest: int,
+    start: float,
+    logistic: bool,
+    control: Control | None = None,
+) -> tuple[float, int, int, float, float]:
+    """Return the least loss of a split of one feature, its threshold index, the next lower end and both predictions."""
+
+# Trees that vote, one behind the other from `begin` on; children are counted from the start of their tree.
+
+def votes(
+    begin: IntArray,
+    feature: IntArray,
+    threshold: FloatArray,
+    left: IntArray,
+    right: IntArray,
+    label: IntArray,
+    X: FloatArray,
+    n_classes: int,
+) -> IntArray:
+    """Return how many trees vote for each class at each row of X."""
+
+def certified(
+    begin: IntArray,
+    feature: IntArray,
+    threshold: FloatArray,
+    left: IntArray,
+    right: IntArray,
+    label: IntArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    truth: IntArray,
+    n_classes: int,
+    control: Control | None = None,
+) -> BoolArray:
+    """Return whether no point of the box of each row can be misclassified, as far as single trees tell."""
+
+def attacked(
+    begin: IntArray,
+    feature: IntArray,
+    threshold: FloatArray,
+    left: IntArray,
+    right: IntArray,
+    label: IntArray,
+    X: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    truth: IntArray,
+    n_classes: int,
+    offset: IntArray,
+    cut: FloatArray,
+    control: Control | None = None,
+) -> tuple[BoolArray, FloatArray]:
+    """Search a misclassified point in the box of each row; return whether there is one and where."""

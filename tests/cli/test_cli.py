@@ -93,10 +93,6 @@ def test_weights_come_from_a_column(tmp_path: Path) -> None:
     assert report["objective"] == 2
 
 
-def test_warming_up_compiles_all_kernels() -> None:
-    assert "All kernels are compiled" in run("warm-up")
-
-
 def test_solvers_are_listed() -> None:
     assert "greedy" in run("solvers")
     rows = json.loads(run("solvers", "--json"))

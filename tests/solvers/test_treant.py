@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from scipy.optimize import minimize
 
 from hardwood import AttackRules, InvalidInputError, Problem, TreantClassifier, Tree, load_model, solve
+from hardwood._core import Control, treant_best_predictions
 from hardwood.attack.rules import AttackRule
 from hardwood.data import datasets
-from hardwood.kernels.treant import best_predictions
 from hardwood.problem.rewriting import Options
 from hardwood.solvers.treant import Growth, solve_against_rules
 from hardwood.tree.reach import objective
@@ -46,7 +46,9 @@ def test_no_numeric_optimiser_finds_better_leaf_values(seed: int, logistic: bool
         (a0, a1), (c0, c1) = losses(values[0], logistic), losses(values[1], logistic)
         return l0 * a0 + l1 * a1 + r0 * c0 + r1 * c1 + u0 * max(a0, c0) + u1 * max(a1, c1)
 
-    found, left, right = best_predictions(l0, l1, r0, r1, u0, u1, low[0], high[0], low[1], high[1], 0.5, logistic)
+    found, left, right = treant_best_predictions(
+        l0, l1, r0, r1, u0, u1, low[0], high[0], low[1], high[1], 0.5, logistic
+    )
     values = np.array([left, right])
     assert np.all((low - 1e-12 <= values) & (values <= high + 1e-12))
     assert found == pytest.approx(loss(values), rel=1e-9, abs=1e-12)
@@ -63,7 +65,7 @@ def test_no_numeric_optimiser_finds_better_leaf_values(seed: int, logistic: bool
 
 
 def test_bounds_that_leave_no_value_are_told_apart() -> None:
-    assert np.isinf(best_predictions(1, 1, 1, 1, 0, 0, 0.6, 0.4, 0.0, 1.0, 0.5, False)[0])
+    assert np.isinf(treant_best_predictions(1, 1, 1, 1, 0, 0, 0.6, 0.4, 0.0, 1.0, 0.5, False)[0])
 
 
 def test_by_hand() -> None:
@@ -79,7 +81,7 @@ def test_by_hand() -> None:
     a^2 + (1-a)^2 + (1-c)^2: a = 1/2, c = 1, loss 1/2. Taken; 1/2 is not above one half, so that leaf answers 0.
     """
     problem = Problem.from_data(LINE, LINE_LABELS, 0.6, 2)
-    nested = Growth(problem, Options.boxes(problem), lambda: False).grow(lambda j, under, over: (under, over))
+    nested = Growth(problem, Options.boxes(problem), Control()).grow(lambda j, under, over: (under, over))
     j, _, left, (_, _, middle, right) = nested
     assert (j, left) == (0, 0.0)
     assert (middle, right) == (pytest.approx(0.5), pytest.approx(1.0))
@@ -116,7 +118,7 @@ def test_attack_invariance_keeps_the_loss_that_splits_promised(seed: int, loss: 
     previous = np.inf
     for depth in range(6):
         problem = Problem.from_data(X, y, 0.15, depth, sample_weight=weight)
-        nested = Growth(problem, Options.boxes(problem), lambda: False, loss=loss).grow(lambda j, under, over: under)
+        nested = Growth(problem, Options.boxes(problem), Control(), loss=loss).grow(lambda j, under, over: under)
         total = 0.0
         for i in range(n):
             worst = max(

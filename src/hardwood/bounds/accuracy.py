@@ -207,20 +207,25 @@ def bound_problem(problem: Problem, *, memory_limit: int = MEMORY_LIMIT) -> Accu
     )
 
 
-def matching_bound(problem: Problem) -> float:
-    """Lower bound on the weighted robust errors of every model (Theorem 2), for solvers."""
-    weights, _, _, cover = _cover(problem, MEMORY_LIMIT)
+def matching_bound(problem: Problem, control: _core.Control | None = None) -> float:
+    """Lower bound on the weighted robust errors of every model (Theorem 2), for solvers.
+
+    Where `control` stops it, what was found by then: a smaller bound, but a valid one.
+    """
+    weights, _, _, cover = _cover(problem, MEMORY_LIMIT, control)
     return float(weights.real(cover.weight))
 
 
-def _cover(problem: Problem, memory_limit: int) -> tuple[IntegerWeights, Vertices, ConflictGraph, Cover]:
+def _cover(
+    problem: Problem, memory_limit: int, control: _core.Control | None = None
+) -> tuple[IntegerWeights, Vertices, ConflictGraph, Cover]:
     weights = IntegerWeights.of(problem.weight)
     sample = np.flatnonzero(problem.weight > 0)
     vertices = merge_equal(np.hstack([problem.lower_rank, problem.upper_rank]), problem.label, sample)
     graph = ConflictGraph(vertices, vertices.total(weights.value), memory_limit)
     boxes = RankedBoxes(problem.lower_rank, problem.upper_rank).take(vertices.first_member)
     _announce_size(graph, boxes, memory_limit)
-    return weights, vertices, graph, graph.cover(boxes)
+    return weights, vertices, graph, graph.cover(boxes, control=control)
 
 
 def _announce_size(graph: ConflictGraph, boxes: RankedBoxes, memory_limit: int) -> None:

@@ -34,18 +34,9 @@ class CoverSearch:
     memory_limit : int
         Bytes that edges may take. When they are used up, `complete` is False: `packing_weight` is still a valid
         lower bound on the weight of every cover, but `row_cover` and `column_cover` miss some conflicts.
-    control : Control or None
-        Where it stops the search, `complete` is False too, with what `packing_weight` has reached by then.
     """
 
-    def __init__(
-        self,
-        row_weight: IntArray,
-        column_weight: IntArray,
-        memory_limit: int = MEMORY_LIMIT,
-        control: _core.Control | None = None,
-    ) -> None:
-        self._control = control
+    def __init__(self, row_weight: IntArray, column_weight: IntArray, memory_limit: int = MEMORY_LIMIT) -> None:
         self._row_weight, self._column_weight = row_weight, column_weight
         self._row_left, self._column_left = row_weight.copy(), column_weight.copy()
         self.row = np.empty(0, np.int32)
@@ -70,13 +61,14 @@ class CoverSearch:
             setattr(twin, name, getattr(self, name).copy())
         return twin
 
-    def solve(self, index: ConflictIndex, *, grown: bool = False) -> None:
+    def solve(self, index: ConflictIndex, *, grown: bool = False, control: _core.Control | None = None) -> None:
         """Find cover and packing of the graph of `index`, starting from what the last graph left behind.
 
-        Say `grown` if all edges of the last graph are known to be edges of this one.
+        Say `grown` if all edges of the last graph are known to be edges of this one. Where `control` stops it, it is
+        as if memory had run out: `complete` is False, `packing_weight` a valid bound.
         """
         if not grown:
-            self._drop_edges_that_do_not_hold(index)
+            self._drop_edges_that_do_not_hold(index, control)
         self.complete = False
         limit = _FIRST_LIMIT
         while self.packing_weight < min(self._row_weight.sum(), self._column_weight.sum()):
@@ -85,21 +77,18 @@ class CoverSearch:
             if room <= 0:
                 return
             limit = max(1, min(limit, room // max(len(rows), 1)))
-            row, column = index.find(rows, ~self.column_cover, limit, self._control)
-            if self._is_stopped():
+            row, column = index.find(rows, ~self.column_cover, limit, control)
+            if control is not None and control.stopped:
                 return
             if len(row) == 0:
                 self.complete = True
                 return
             self._add_edges(row[:room], column[:room])
-            if not self._grow_flow():
+            if not self._grow_flow(control):
                 return
             limit *= _GROWTH
         self._cover_a_full_side()
         self.complete = True
-
-    def _is_stopped(self) -> bool:
-        return self._control is not None and self._control.stopped
 
     def _cover_a_full_side(self) -> None:
         """Cover with the side whose every vertex is used up."""
@@ -107,7 +96,7 @@ class CoverSearch:
         self.row_cover[:] = full
         self.column_cover[:] = not full
 
-    def _drop_edges_that_do_not_hold(self, index: ConflictIndex) -> None:
+    def _drop_edges_that_do_not_hold(self, index: ConflictIndex, control: _core.Control | None) -> None:
         holds = index.holds(self.row, self.column)
         if holds.all():
             return
@@ -115,17 +104,17 @@ class CoverSearch:
         np.add.at(self._row_left, self.row[lost], self.flow[lost])
         np.add.at(self._column_left, self.column[lost], self.flow[lost])
         self.row, self.column, self.flow = self.row[holds], self.column[holds], self.flow[holds]
-        self._grow_flow()
+        self._grow_flow(control)
 
     def _add_edges(self, row: Int32Array, column: Int32Array) -> None:
         self.row = np.concatenate([self.row, row])
         self.column = np.concatenate([self.column, column])
         self.flow = np.concatenate([self.flow, np.zeros(len(row), np.int64)])
 
-    def _grow_flow(self) -> bool:
+    def _grow_flow(self, control: _core.Control | None) -> bool:
         """Make the flow maximum and cover with its minimum cut; False if the control stopped it before."""
         row_reached, column_reached, finished = _core.grow_flow(
-            self.row, self.column, self.flow, self._row_left, self._column_left, self._control
+            self.row, self.column, self.flow, self._row_left, self._column_left, control
         )
         self.row_cover, self.column_cover = ~row_reached, column_reached | (self._column_weight == 0)
         return finished

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hardwood import _core
 from hardwood.arrays import BoolArray, IntArray
 from hardwood.bounds.conflict_index import ConflictIndex, RankedBoxes
 from hardwood.bounds.conflicts import Vertices
@@ -58,7 +59,7 @@ class Cover:
     vertices : bool array
         A cover.
     complete : bool
-        False if memory ran out; then `vertices` is every vertex but those of the heaviest class.
+        False if memory or time ran out; then `vertices` is every vertex but those of the heaviest class.
     """
 
     weight: int
@@ -123,23 +124,23 @@ class ConflictGraph:
             self._label[self._column_vertex],
         )
 
-    def cover(self, boxes: RankedBoxes, *, grown: bool = False) -> Cover:
+    def cover(self, boxes: RankedBoxes, *, grown: bool = False, control: _core.Control | None = None) -> Cover:
         """Cover the conflicts of these boxes, starting from the packing of the last call.
 
         Say `grown` if all conflicts of the last call are known to be conflicts of this one.
         """
         search = self._search
-        search.solve(self.index(boxes), grown=grown)
-        if self.is_bipartite:
+        search.solve(self.index(boxes), grown=grown, control=control)
+        if not search.complete:
+            weight = search.packing_weight if self.is_bipartite else -(-search.packing_weight // 2)
+            chosen = self._all_but_heaviest_class()
+        elif self.is_bipartite:
             weight = search.packing_weight
             chosen = np.zeros(len(self._weight), np.bool_)
             chosen[self._row_vertex[search.row_cover]] = True
             chosen[self._column_vertex[search.column_cover]] = True
         else:
             weight, chosen = self._relaxed_cover(boxes)
-        if not search.complete:
-            weight = search.packing_weight if self.is_bipartite else -(-search.packing_weight // 2)
-            chosen = self._all_but_heaviest_class()
         return Cover(weight, chosen, search.complete)
 
     def packing(self) -> tuple[IntArray, IntArray]:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardwood import _core
 from hardwood.arrays import BoolArray, FloatArray, IntArray
 from hardwood.data.weights import weighted_share
 from hardwood.errors import InvalidInputError, SolverError
@@ -89,11 +90,7 @@ class Ensemble:
 
     def votes(self, X: FloatArray) -> IntArray:
         """Return how many trees vote for each class, of shape (n_samples, n_classes)."""
-        from hardwood.kernels import ensemble as kernel
-
-        out = np.empty((len(X), len(self.classes)), np.int64)
-        kernel.votes(*self._arrays, X, out)
-        return out
+        return _core.votes(*self._arrays, X, len(self.classes))
 
     def predict(self, X: FloatArray) -> NDArray[Any]:
         """Return the class of each row of X."""
@@ -112,18 +109,17 @@ class Ensemble:
         exact : bool
             Decide what certificate and search leave open by mixed-integer programs; meant for small ensembles.
         time_limit : float or None
-            Seconds for all of these programs together; samples that are open then stay undecided.
+            Seconds for all of it; samples that are open then stay undecided.
         """
-        from hardwood.kernels import ensemble as kernel
-
+        deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
+        control = _core.Control(time_limit)
         data = AttackedData.prepare(self.trees[0], X, y, attack)
         lower, upper = data.boxes.lower, data.boxes.upper
         n_classes = len(self.classes)
-        is_robust, is_fooled = np.empty(len(lower), bool), np.zeros(len(lower), bool)
-        kernel.certified(*self._arrays, lower, upper, data.label, n_classes, is_robust)
+        is_robust = _core.certified(*self._arrays, lower, upper, data.label, n_classes, control)
+        is_fooled = np.zeros(len(lower), bool)
         rest = np.flatnonzero(~is_robust)
-        found, point = np.empty(len(rest), bool), np.empty((len(rest), self.n_features))
-        kernel.attacked(
+        is_fooled[rest], _ = _core.attacked(
             *self._arrays,
             data.X[rest],
             lower[rest],
@@ -131,12 +127,9 @@ class Ensemble:
             data.label[rest],
             n_classes,
             *self._cuts,
-            found,
-            point,
+            control,
         )
-        is_fooled[rest] = found
         if exact:
-            deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
             for i in np.flatnonzero(~is_robust & ~is_fooled):
                 remaining = deadline - time.perf_counter()
                 if remaining <= 0:

@@ -27,7 +27,7 @@ from hardwood.experiments.outcomes import Failure, Outcome
 from hardwood.experiments.records import CellRecord, Machine
 from hardwood.experiments.schedule import pending
 
-_LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "highspy", "python-sat", "ortools", "gurobipy", "pyscipopt")
+_LIBRARIES = ("numpy", "scipy", "scikit-learn", "highspy", "python-sat", "ortools", "gurobipy", "pyscipopt")
 
 Errand = tuple[Cell, Dataset]
 Execute = Callable[[Iterable[Errand]], Generator[CellRecord, None, None]]

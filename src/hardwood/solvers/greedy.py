@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hardwood import _core
 from hardwood.arrays import FloatArray, Int32Array, IntArray
 from hardwood.errors import InvalidInputError
 from hardwood.problem.endpoints import (
@@ -65,7 +66,8 @@ class GreedySolver(Solver):
     options = OPTIONS
 
     def _run(self, problem: Problem, run: Run) -> None:
-        run.report(GreedyLearner(**run.options).grow(problem, np.random.default_rng(run.random_state)))
+        learner, rng = GreedyLearner(**run.options), np.random.default_rng(run.random_state)
+        run.report(learner.grow(problem, rng, control=run.control))
 
 
 MOST_SAMPLES = 2**28 - 1
@@ -173,6 +175,7 @@ class GreedyLearner:
         *,
         weight: FloatArray | None = None,
         events: Events | None = None,
+        control: _core.Control | None = None,
     ) -> IndexTree:
         """Grow a tree.
 
@@ -185,6 +188,8 @@ class GreedyLearner:
             Other weights than the problem's, e.g. of a bootstrap sample; samples of weight 0 take no part.
         events : Events or None
             ``Events.sort(problem)``, where several trees are grown on one problem; left as they are.
+        control : Control or None
+            Where it stops the growth, the nodes still open become leaves.
         """
         weight = problem.weight if weight is None else weight
         sizes = (
@@ -193,8 +198,8 @@ class GreedyLearner:
             _count_features(self.max_features, problem.n_features),
         )
         if self.criterion == "adversarial-error":
-            return self._grow_on_errors(problem, weight, sizes, rng)
-        return self._grow_on_impurity(problem, weight, events or Events.sort(problem), sizes, rng)
+            return self._grow_on_errors(problem, weight, sizes, rng, control)
+        return self._grow_on_impurity(problem, weight, events or Events.sort(problem), sizes, rng, control)
 
     def _grow_on_impurity(
         self,
@@ -203,22 +208,15 @@ class GreedyLearner:
         events: Events,
         sizes: tuple[int, int, int],
         rng: np.random.Generator,
+        control: _core.Control | None,
     ) -> IndexTree:
-        from hardwood.kernels import greedy as kernel
-
         taken = np.flatnonzero(weight > 0)
         label = problem.label
         if len(taken) < problem.n_samples:
             events, label, weight = events.of_samples(taken), label[taken], weight[taken]
-        arrays = _node_arrays(problem.max_depth, len(taken))
-        code = {
-            ("groot", "gini"): kernel.GROOT,
-            ("chen", "gini"): kernel.CHEN_GINI,
-            ("chen", "entropy"): kernel.CHEN_ENTROPY,
-        }[self.criterion, self.impurity]
-        size = kernel.grow(
-            events.code.copy(),
-            events.rank.copy(),
+        feature, rank, left, right, leaf_label = _core.grow_on_impurity(
+            events.code,
+            events.rank,
             np.array([len(values) for values in events.first], dtype=np.int64),
             label,
             weight,
@@ -226,13 +224,11 @@ class GreedyLearner:
             problem.max_depth,
             *sizes,
             self.robust_weight,
-            code,
-            bool(np.all(weight == 1)),
+            "groot" if self.criterion == "groot" else f"chen-{self.impurity}",
             int(rng.integers(2**31)),
-            *arrays,
+            control,
         )
-        feature, rank, left, right, leaf_label = (array[:size] for array in arrays)
-        index = np.full(size, -1)
+        index = np.full(len(feature), -1)
         for node in np.flatnonzero(left >= 0):
             j, r = int(feature[node]), int(rank[node])
             index[node] = index_of(
@@ -241,14 +237,16 @@ class GreedyLearner:
         return IndexTree(feature, index, left, right, leaf_label)
 
     def _grow_on_errors(
-        self, problem: Problem, weight: FloatArray, sizes: tuple[int, int, int], rng: np.random.Generator
+        self,
+        problem: Problem,
+        weight: FloatArray,
+        sizes: tuple[int, int, int],
+        rng: np.random.Generator,
+        control: _core.Control | None,
     ) -> IndexTree:
-        from hardwood.kernels import adversarial_error as kernel
-
         ends = problem.endpoints
         taken = np.flatnonzero(weight > 0)
-        arrays = _node_arrays(problem.max_depth, len(taken))
-        size = kernel.grow(
+        arrays = _core.grow_on_errors(
             ends.lower_rank[taken],
             ends.upper_rank[taken],
             np.concatenate([[0], np.cumsum(ends.n_ranks)]),
@@ -260,15 +258,9 @@ class GreedyLearner:
             problem.max_depth,
             *sizes,
             int(rng.integers(2**31)),
-            *arrays,
+            control,
         )
-        return IndexTree(*(array[:size] for array in arrays))
-
-
-def _node_arrays(max_depth: int, n_samples: int) -> tuple[IntArray, ...]:
-    # A binary tree with a sample in every leaf has at most 2 n - 1 nodes.
-    capacity = min(2 ** (min(max_depth, 40) + 1), 2 * n_samples) + 1
-    return tuple(np.empty(capacity, np.int64) for _ in range(5))
+        return IndexTree(*arrays)
 
 
 def _count_features(max_features: int | float | str | None, n_features: int) -> int:

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from hardwood.errors import InvalidInputError, MissingEngineError
 from hardwood.problem.problem import Problem
 from hardwood.solvers.options import Option, shown
@@ -74,22 +72,6 @@ class Solver(ABC):
         """Options by name, with their default values."""
         return {option.name: option.default for option in self.options}
 
-    def prepare(self, problem: Problem) -> None:
-        """Make sure that what this solver needs is compiled; called before the clock of the run starts.
-
-        Numba compiles a kernel on the first call on a machine, which takes seconds, and loads it from disk in every
-        later process. Neither is time that a solver has had to look for a tree.
-        """
-        from hardwood.bounds import matching_bound
-        from hardwood.tree.reach import objective, place
-        from hardwood.tree.tree import IndexTree
-
-        if "base" not in _PREPARED:
-            _PREPARED.add("base")
-            tiny = tiny_problem(1)
-            matching_bound(tiny)
-            objective(place(IndexTree.leaf(0), tiny), tiny)
-
     def check(self, problem: Problem) -> None:
         """Raise if the problem asks for something that this solver cannot do."""
         for asked, can, what in (
@@ -106,13 +88,6 @@ class Solver(ABC):
 
 
 _REGISTRY: dict[str, type[Solver]] = {}
-_PREPARED: set[str] = set()
-
-
-def tiny_problem(max_depth: int) -> Problem:
-    """Return a problem that takes no time but for which nothing can be skipped: one feature, classes in turn."""
-    n = 40
-    return Problem.from_data(np.arange(float(n)).reshape(-1, 1), np.arange(n) % 2, 0.1, max_depth)
 
 
 def register(cls: type[Solver]) -> type[Solver]:

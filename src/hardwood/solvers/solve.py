@@ -55,8 +55,7 @@ def solve(
     solver : str
         A registered solver.
     time_limit : float or None
-        Seconds. The best tree so far is returned when they are over. Compiling kernels, which happens once on a
-        machine (or ahead of time with ``hardwood warm-up``), does not count.
+        Seconds. The best tree so far is returned when they are over.
     start : None, "greedy", Tree or IndexTree
         Where the solver starts; the result is never worse.
     max_gap : float
@@ -81,11 +80,9 @@ def solve(
     clock = time.perf_counter() if started is None else started
     method = get_solver(solver)
     method.check(problem)
-    before = time.perf_counter()
-    method.prepare(problem)
     run = Run(
         problem,
-        time_limit=TimeLimit(TIME_LIMIT.check(time_limit), clock + time.perf_counter() - before),
+        time_limit=TimeLimit(TIME_LIMIT.check(time_limit), clock),
         max_gap=MAX_GAP.check(max_gap),
         random_state=RANDOM_STATE.check(random_state),
         n_jobs=count_threads(n_jobs),
@@ -137,7 +134,7 @@ def _begin(method: Solver, run: Run) -> None:
         run.report(run.start)
     if method.proves and problem.lower.size <= MOST_CELLS_FOR_ROOT_BOUND and not run.should_stop():
         # What no model can avoid, and one leaf: often all the proof that is needed (Theorem 2 of the paper).
-        run.report(bound=matching_bound(problem) + problem.leaf_penalty)
+        run.report(bound=matching_bound(problem, run.control) + problem.leaf_penalty)
     run.trusted_bound = run.bound
 
 

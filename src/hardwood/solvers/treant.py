@@ -11,7 +11,7 @@ invariance*): below that side its loss must not fall, and below the other side i
 other side gives it now. With two classes such a constraint is a bound on the leaf values that the sample can reach.
 
 The published code calls an iterative solver for every candidate; here every candidate is solved in closed form
-(`hardwood.kernels.treant`).
+(`src/core/treant`).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hardwood import _core
 from hardwood.arrays import FloatArray, IntArray
 from hardwood.attack.rules import AttackRules
 from hardwood.errors import InvalidInputError
@@ -71,7 +72,7 @@ class TreantSolver(Solver):
     def _run(self, problem: Problem, run: Run) -> None:
         ends = problem.endpoints
         options = Options.boxes(problem)
-        growth = Growth(problem, options, run.should_stop, **run.options)
+        growth = Growth(problem, options, run.control, **run.options)
 
         def index_between(j: int, under: int, over: int) -> int:
             return index_of(midpoint(float(ends.last[j][under]), float(ends.first[j][over])), j, ends)
@@ -110,12 +111,13 @@ def solve_against_rules(
     started = time.perf_counter() if started is None else started
     TreantSolver().check(problem)
     deadline = math.inf if time_limit is None else started + time_limit
+    control = _core.Control(deadline - time.perf_counter())
     choices = Options.rules(rules, problem.values, problem.feature_names, problem.rounding)
 
     def value_between(j: int, under: int, over: int) -> float:
         return midpoint(float(choices.last[j][under]), float(choices.first[j][over]))
 
-    growth = Growth(problem, choices, lambda: time.perf_counter() >= deadline, **options)
+    growth = Growth(problem, choices, control, **options)
     tree = tree_from_nested(with_labels(growth.grow(value_between)), problem)
     lost = float(problem.weight[fooled_by_rules(tree, rules, problem.values, problem.label, problem.rounding)].sum())
     runtime = time.perf_counter() - started
@@ -171,8 +173,8 @@ class Growth:
         Its labels, weights and depth are used; what the attacker can do is in `options`.
     options : Options
         What the attacker can do to each sample, feature by feature.
-    should_stop : callable
-        Asked before every node; when it says so, the remaining nodes become leaves.
+    control : Control
+        Asked before every node and every feature; when it says so, the remaining nodes become leaves.
     loss : {"squared", "logistic"}
     min_samples_split : int
         A node with fewer samples becomes a leaf.
@@ -184,7 +186,7 @@ class Growth:
         self,
         problem: Problem,
         options: Options,
-        should_stop: Callable[[], bool],
+        control: _core.Control,
         *,
         loss: str = "squared",
         min_samples_split: int = 2,
@@ -197,7 +199,7 @@ class Growth:
         )
         self.problem = problem
         self.options = options
-        self.should_stop = should_stop
+        self.control = control
         self.logistic = loss == "logistic"
         self.min_samples_split = min_samples_split
         self.affine = affine
@@ -224,7 +226,7 @@ class Growth:
         depth: int,
         threshold_between: Callable[[int, int, int], Any],
     ) -> Any:
-        if depth >= self.problem.max_depth or len(samples) < self.min_samples_split or self.should_stop():
+        if depth >= self.problem.max_depth or len(samples) < self.min_samples_split or self.control.stopped:
             return prediction
         split = self._best_split(samples, invariants, prediction, region)
         if split is None:
@@ -268,19 +270,17 @@ class Growth:
     def _best_split(
         self, samples: IntArray, invariants: Invariants, prediction: float, region: Region
     ) -> tuple[int, int, int, float, float] | None:
-        from hardwood.kernels import treant as kernel
-
         label, weight = self.problem.label[samples], self.problem.weight[samples]
         weight_here = float(weight.sum())
         ones = float(weight[label == 1].sum())
-        best = kernel.loss_of(prediction, weight_here - ones, ones, self.logistic) - NO_GAIN * weight_here
+        best = _core.treant_loss(prediction, weight_here - ones, ones, self.logistic) - NO_GAIN * weight_here
         found = None
         for j in range(self.problem.n_features):
             if self.affine and j in region:
                 continue
             low, high = self.options.interval(samples, j, region)
             rule_low, rule_high = self.options.interval(invariants.sample, j, region)
-            loss, under, over, left_value, right_value = kernel.best_threshold(
+            loss, under, over, left_value, right_value = _core.treant_best_threshold(
                 low,
                 high,
                 label,
@@ -292,7 +292,10 @@ class Growth:
                 *self._between(region, j),
                 prediction,
                 self.logistic,
+                self.control,
             )
+            if self.control.stopped:
+                return None
             if loss < best:
                 best, found = loss, (j, under, over, left_value, right_value)
         return found

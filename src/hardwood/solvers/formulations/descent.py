@@ -5,7 +5,7 @@ right and the right subtree loses it. So the cost of every threshold of every fe
 sorted ends, as for a single split (ALGORITHMS: subtree re-optimisation, with subtrees of one split). `descend` repeats
 this until no node improves; `search_nearby` shakes the result and descends again. Engines are started from the result
 and their solutions are passed through it. (`hardwood.solvers.search.local_search` does more, on compiled
-kernels; this runs in the engines' process, which has none.)
+code; this runs in the engines' process, which has none.)
 """
 
 from __future__ import annotations
