@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +41,9 @@ def _parse_entry(entry: Any, where: str) -> Reach:
         if entry in _SYMBOLS:
             return _SYMBOLS[entry]
         raise InvalidInputError(f"the attack on {where} is {entry!r}; it must be {_ENTRY_HELP}")
-    if isinstance(entry, Real) and not isinstance(entry, bool):
+    if isinstance(entry, bool | np.bool_):
+        raise InvalidInputError(f"the attack on {where} is {entry!r}; it must be {_ENTRY_HELP}")
+    if isinstance(entry, Real):
         pair: tuple[Any, ...] = (entry, entry)
     elif isinstance(entry, Sequence | np.ndarray) and len(entry) == 2:
         pair = tuple(entry)
@@ -75,6 +77,15 @@ def _times(factor: float, radius: float) -> float:
     return 0.0 if factor == 0 else factor * radius
 
 
+def _share(fraction: float, least: float, most: float) -> float:
+    """Return a fraction of a range, whose width may be beyond the largest number; what is unbounded stays so."""
+    fraction, least, most = float(fraction), float(least), float(most)
+    if math.isinf(fraction):
+        return fraction
+    width = most - least
+    return fraction * width if math.isfinite(width) else fraction * most - fraction * least
+
+
 @dataclass(frozen=True)
 class AttackModel:
     """How far an attacker can move each feature down and up.
@@ -103,6 +114,14 @@ class AttackModel:
     by_class: tuple[tuple[Any, AttackModel], ...] | None = None
     unit: Literal["raw", "range"] = "raw"
     moves: tuple[tuple[FeatureKey, Moves], ...] = ()
+
+    def __post_init__(self) -> None:
+        said_of_all = self.default != (0.0, 0.0) or self.features or self.moves or self.unit != "raw"
+        if self.by_class is not None and said_of_all:
+            raise InvalidInputError(
+                "an attack that differs between classes has its radii, features and units inside by_class; "
+                "build it with AttackModel.per_class"
+            )
 
     @classmethod
     def parse(cls, spec: Any) -> AttackModel:
@@ -158,9 +177,15 @@ class AttackModel:
     def fraction_of_range(cls, spec: Any) -> AttackModel:
         """Radii as fractions of each feature's range, e.g. the paper's ε on data that was not scaled.
 
-        The model must see data (`fit`) before it can be used; the estimators do that in their own ``fit``.
+        The model must see data (`fit`) before it can be used; the estimators do that in their own ``fit``. Of an attack
+        that differs between classes, the radii of every class become fractions. Unbounded reach stays unbounded.
         """
-        return replace(cls.parse(spec), unit="range")
+        model = cls.parse(spec)
+        if model.by_class is not None:
+            return replace(
+                model, by_class=tuple((label, cls.fraction_of_range(attack)) for label, attack in model.by_class)
+            )
+        return replace(model, unit="range")
 
     @classmethod
     def per_class(cls, specs: Mapping[Any, Any]) -> AttackModel:
@@ -173,7 +198,9 @@ class AttackModel:
 
     def only(self, labels: Iterable[Any]) -> AttackModel:
         """Return the same attack, by an attacker who controls the samples of these classes only."""
-        return AttackModel.per_class(dict.fromkeys(labels, self))
+        if isinstance(labels, str | bytes):
+            raise InvalidInputError(f"only({labels!r}): give a list of classes, such as [{labels!r}]")
+        return AttackModel.per_class({label: self.for_class(label) for label in labels})
 
     def scaled(self, factor: float) -> AttackModel:
         """Return the attack with every radius multiplied by ``factor >= 0``."""
@@ -204,12 +231,11 @@ class AttackModel:
             return replace(self, by_class=tuple((label, model.fit(X, feature_names)) for label, model in self.by_class))
         X = np.asarray(X, dtype=np.float64)
         # Missing values have no say; a column without any value has no range.
-        spread = np.nan_to_num(np.fmax.reduce(X, axis=0) - np.fmin.reduce(X, axis=0))
+        least, most = np.nan_to_num(np.fmin.reduce(X, axis=0)), np.nan_to_num(np.fmax.reduce(X, axis=0))
         down, up = self._reach_of_all(X.shape[1], feature_names)
         return AttackModel(
             features=tuple(
-                (j, (_times(float(spread[j]), float(down[j])), _times(float(spread[j]), float(up[j]))))
-                for j in range(X.shape[1])
+                (j, (_share(down[j], least[j], most[j]), _share(up[j], least[j], most[j]))) for j in range(X.shape[1])
             ),
             n_features=X.shape[1],
             moves=self.moves,
@@ -264,7 +290,13 @@ class AttackModel:
     def named(self, n_features: int, feature_names: Sequence[str] | None) -> dict[int, Reach | Moves]:
         """Return what the attack says of features that it names, by position."""
         entries: list[tuple[FeatureKey, Any]] = [*self.features, *self.moves]
-        return {self._position(key, n_features, feature_names): entry for key, entry in entries}
+        found: dict[int, Reach | Moves] = {}
+        for key, entry in entries:
+            position = self._position(key, n_features, feature_names)
+            if position in found:
+                raise InvalidInputError(f"the attack names feature {key!r} twice, by name and by number")
+            found[position] = entry
+        return found
 
     def _reach_of_all(
         self, n_features: int, feature_names: Sequence[str] | None
@@ -274,9 +306,10 @@ class AttackModel:
                 f"the attack has {self.n_features} entries, one per feature, but the data has {n_features} features"
             )
         down, up = np.full(n_features, self.default[0]), np.full(n_features, self.default[1])
-        for key, (d, u) in self.features:
-            j = self._position(key, n_features, feature_names)
-            down[j], up[j] = d, u
+        moved = {self._position(key, n_features, feature_names) for key, _ in self.moves}
+        for j, entry in self.named(n_features, feature_names).items():
+            if j not in moved:
+                down[j], up[j] = cast(Reach, entry)
         return down, up
 
     @staticmethod
