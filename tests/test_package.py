@@ -57,7 +57,7 @@ def test_the_public_surface_is_what_we_decided() -> None:
 
 
 def test_importing_hardwood_loads_no_heavy_library() -> None:
-    code = "import sys, hardwood, hardwood.cli.model_commands, hardwood.cli.info_commands; print(' '.join(sys.modules))"
+    code = "import sys, hardwood, hardwood.cli.fit_command, hardwood.cli.info_commands; print(' '.join(sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     heavy = {"pandas", "polars", "matplotlib", "highspy", "pysat", "ortools", "gurobipy", "pyscipopt",
              "sklearn", "scipy"}  # fmt: skip

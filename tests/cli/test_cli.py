@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -112,6 +113,24 @@ def test_solvers_are_listed() -> None:
         (["--target", "label", "--drop", "id", "--solver", "magic"], "'magic' is not known"),
         (["--target", "label", "--drop", "id", "--solver", "greedy", "--engine", "highs"], "no choice of engine"),
         (["--target", "label", "--drop", "id", "--jobs", "0"], "--jobs 0"),
+        (["--target", "label", "--drop", "id", "--jobs", "100000"], "--jobs 100000"),
+        (["--target", "label", "--drop", "id", "--drop", "label"], "--drop label would leave out the target"),
+        (["--target", "label", "--drop", "id", "--weight", "label"], "--weight label: the column is the target"),
+        (["--target", "label", "--drop", "id", "--weight", "id"], "--weight id: the column is dropped"),
+        (["--target", "label", "--drop", "id", "--categorical", "label"], "--categorical label: the column is not a"),
+        (["--target", "label", "--drop", "id", "--categorical", "colour"], "no column 'colour'"),
+        (["--target", "label", "--drop", "id", "--drop", "links", "--drop", "length"], "no feature column besides"),
+        (["--target", "label", "--drop", "id", "--attack", "nothing.toml"], "cannot read attack file nothing.toml"),
+        (["--target", "label", "--drop", "id", "--attack", "links=a"], "cannot read 'a'"),
+        (["--target", "label", "--drop", "id", "--attack", "nan"], "nan"),
+        (["--target", "label", "--drop", "id", "--time-limit", "nan"], "time_limit=nan"),
+        (["--target", "label", "--drop", "id", "--time-limit", "-1"], "time_limit=-1"),
+        (["--target", "label", "--drop", "id", "--max-gap", "2"], "max_gap=2"),
+        (["--target", "label", "--drop", "id", "--seed", "-1"], "random_state=-1"),
+        (["--target", "label", "--drop", "id", "--leaf-penalty", "nan"], "leaf_penalty=nan"),
+        (["--target", "label", "--drop", "id", "--min-samples-leaf", "-1"], "min_samples_leaf=-1"),
+        (["--target", "label", "--drop", "id", "-o", "."], "it is a folder"),
+        (["--target", "label\0", "--drop", "id"], "no column"),
         (["--target", "label", "--drop", "id", "-o", "missing/model.json"], "there is no folder missing"),
     ],
 )
@@ -135,6 +154,111 @@ def test_a_model_and_a_table_that_do_not_fit_are_refused(data: Path, tmp_path: P
     assert "--attacked-class needs --attack" in run(
         "evaluate", model, data, "-t", "label", "--attacked-class", "spam", code=1
     )
+
+
+def test_evaluating_another_column_than_the_classes_is_not_0_percent(data: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model.json"
+    fit(data, "-o", model)
+    said = run("evaluate", model, data, "-t", "id", code=1)
+    assert "holds no class of the model" in said
+    assert "'m;0'" in said
+    assert "'ham', 'spam'" in said
+    said = run("evaluate", model, data, "-t", "links", code=1)
+    assert "holds no class of the model" in said
+    some = tmp_path / "some.csv"
+    some.write_text(data.read_text().replace(";spam", ";virus", 3))
+    report = json.loads(run("evaluate", model, some, "-t", "label", "--json"))
+    assert report["unknown_labels"] == ["virus"]
+    assert report["accuracy"] <= 57 / 60
+
+
+@pytest.mark.parametrize("command", [["predict"], ["evaluate", "-t", "label"], ["explain", "-r", "1"]])
+def test_a_file_that_cannot_be_read_is_named(command: list[str], data: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model.json"
+    fit(data, "-o", model)
+    name, *options = command
+    binary = tmp_path / "binary.csv"
+    binary.write_bytes(b"a,b\n\xff\xfe\n")
+    empty = tmp_path / "empty.csv"
+    empty.write_text("")
+    for table, message in (
+        (tmp_path / "nothing.csv", "nothing.csv"),
+        (tmp_path, "cannot read"),
+        (binary, "not UTF-8"),
+        (empty, "is empty"),
+    ):
+        assert message in run(name, model, table, *options, code=1)
+        assert "cannot read" in run(name, tmp_path / "nothing.json", data, *options, code=1)
+    run(name, "nul\0.json", data, *options, code=2)
+
+
+def test_a_row_or_a_column_that_is_not_there_is_said(data: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model.json"
+    fit(data, "-o", model)
+    assert "--row 0" in run("explain", model, data, "--row", 0, code=1)
+    assert "--row 61" in run("explain", model, data, "--row", 61, code=1)
+    assert "no column 'colour'" in run("explain", model, data, "--row", 1, "-t", "colour", code=1)
+    assert "no column 'colour'" in run("evaluate", model, data, "-t", "colour", code=1)
+    assert "Decision" in run("explain", model, data, "--row", 1, "-t", "label")
+
+
+@pytest.mark.parametrize("name", ["int", "2x", "a b", "", "while", "predict;", "main()"])
+@pytest.mark.parametrize("language", ["c", "python"])
+def test_names_that_are_no_functions_are_refused(name: str, language: str, data: Path, tmp_path: Path) -> None:
+    if (name, language) == ("int", "python"):
+        pytest.skip("a fine name in Python")
+    model = tmp_path / "model.json"
+    fit(data, "-o", model)
+    assert repr(name) in run("export", model, "--to", language, "--name", name, code=1)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["fit"],
+        ["fit", "data.csv"],
+        ["fit", "data.csv", "-t", "y", "--depth", "two"],
+        ["fit", "data.csv", "-t", "y", "--start", "cold"],
+        ["export", "model.json", "--to", "cobol"],
+        ["explain", "model.json", "data.csv"],
+        ["reproduce"],
+        ["report"],
+        ["dance"],
+        ["--loud"],
+    ],
+)
+def test_a_command_line_that_cannot_be_understood_ends_with_2(arguments: list[str]) -> None:
+    run(*arguments, code=2)
+
+
+def test_places_where_no_results_can_go_are_said(tmp_path: Path) -> None:
+    in_the_way = tmp_path / "file"
+    in_the_way.write_text("precious")
+    assert "it is a file" in run("reproduce", "xor", "-o", in_the_way, code=1)
+    assert "is a file" in run("reproduce", "xor", "-o", in_the_way / "below", code=1)
+    run("reproduce", "xor", "-o", "nul\0", code=2)
+    assert in_the_way.read_text() == "precious"
+    assert "cannot read results" in run("report", tmp_path / "nothing.jsonl", code=1)
+    run("report", "nul\0.jsonl", code=2)
+    assert "cannot read results" in run("report", tmp_path, code=1)
+    assert "not a result" in run("report", _written(tmp_path / "a.jsonl", b"{}\n"), "-o", tmp_path / "a.html", code=1)
+    assert "damaged" in run(
+        "report", _written(tmp_path / "b.jsonl.gz", b"\x1f\x8b\x08\0"), "-o", tmp_path / "b.html", code=1
+    )
+    assert "no folder" in run("report", tmp_path / "a.jsonl", "-o", tmp_path / "no" / "a.html", code=1)
+    assert not (tmp_path / "a.html").exists()
+
+
+def _written(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_is_read_only_is_said(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    assert "Permission denied" in run("reproduce", "xor", "-o", tmp_path / "results", code=1)
+    tmp_path.chmod(0o700)
 
 
 def test_exit_codes_and_messages_of_the_installed_command(data: Path, tmp_path: Path) -> None:

@@ -37,11 +37,9 @@ _ENTRY_HELP = (
 
 
 def _parse_entry(entry: Any, where: str) -> Reach:
-    if isinstance(entry, str):
-        if entry in _SYMBOLS:
-            return _SYMBOLS[entry]
-        raise InvalidInputError(f"the attack on {where} is {entry!r}; it must be {_ENTRY_HELP}")
-    if isinstance(entry, bool | np.bool_):
+    if isinstance(entry, str) and entry in _SYMBOLS:
+        return _SYMBOLS[entry]
+    if isinstance(entry, str | bool | np.bool_):
         raise InvalidInputError(f"the attack on {where} is {entry!r}; it must be {_ENTRY_HELP}")
     if isinstance(entry, Real):
         pair: tuple[Any, ...] = (entry, entry)

@@ -6,6 +6,7 @@ Exit codes: 0 success, 1 bad data or a failure while running, 2 a command line t
 
 from __future__ import annotations
 
+import os
 import pkgutil
 import sys
 from importlib import import_module
@@ -16,6 +17,8 @@ import typer
 
 from hardwood._version import __version__
 from hardwood.errors import HardwoodError
+
+TRACEBACK_VARIABLE = "HARDWOOD_TRACEBACK"
 
 app = typer.Typer(
     name="hardwood",
@@ -64,3 +67,15 @@ def main() -> None:
         # The reader (head, less) has seen enough.
         sys.stderr.close()
         sys.exit(0)
+    except MemoryError:
+        typer.echo("Error: not enough memory", err=True)
+        sys.exit(1)
+    except Exception as error:
+        if TRACEBACK_VARIABLE in os.environ:
+            raise
+        typer.echo(
+            f"Error: a fault of hardwood, please report it: {type(error).__name__}: {error} "
+            f"(with {TRACEBACK_VARIABLE}=1 in the environment it says where)",
+            err=True,
+        )
+        sys.exit(1)

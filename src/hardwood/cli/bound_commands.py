@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,17 +26,12 @@ from hardwood.cli.inputs import (
     DataArgument,
     DropOption,
     JsonOption,
+    Samples,
     TargetOption,
-    attack_for,
-    feature_columns,
-    read_csv,
+    WeightOption,
 )
-from hardwood.cli.output import percent, print_json, print_table
-from hardwood.data.csv import CsvTable
+from hardwood.cli.output import check_picture, percent, print_json, print_table, save_picture
 from hardwood.errors import InvalidInputError
-from hardwood.files import write_whole
-
-WeightOption = Annotated[str | None, typer.Option(help="Column with sample weights.")]
 
 
 @contextmanager
@@ -54,22 +48,6 @@ def _progress_bar(shown: bool, what: str) -> Iterator[Callable[[int, int], None]
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-class _Samples:
-    """The columns of a table that a bound needs."""
-
-    def __init__(self, path: Path, target: str, drop: list[str] | None, weight: str | None) -> None:
-        self.table: CsvTable = read_csv(path)
-        others = () if weight is None else (weight,)
-        self.features = tuple(feature_columns(self.table, target=target, drop=drop, others=others))
-        self.y = self.table.labels(target)
-        self.X = self.table.numbers(self.features)
-        self.weight = None if weight is None else self.table.numbers([weight])[:, 0]
-
-    def attack(self, text: str, attacked_class: list[str] | None) -> Any:
-        """Return the attack in terms of these columns and classes."""
-        return attack_for(text, attacked_class, np.unique(self.y)).fit(self.X, self.features)
-
-
 @app.command()
 def bound(
     data: DataArgument,
@@ -83,7 +61,7 @@ def bound(
     json: JsonOption = False,
 ) -> None:
     """Bound the accuracy under attack that any model can reach on a CSV file."""
-    samples = _Samples(data, target, drop, weight)
+    samples = Samples.read(data, target, drop, weight=weight)
     model = samples.attack(attack, attacked_class)
     result = adversarial_accuracy_bound(samples.X, samples.y, model, samples.weight, feature_names=samples.features)
     result.check()
@@ -116,7 +94,7 @@ def bound(
         _print_features(report)
 
 
-def _bound_data(result: AccuracyBound, samples: _Samples, model: Any, report: FeatureReport | None) -> dict[str, Any]:
+def _bound_data(result: AccuracyBound, samples: Samples, model: Any, report: FeatureReport | None) -> dict[str, Any]:
     lines = np.array(samples.table.lines)
     found = result.to_dict()
     found["matching_lines"] = lines[result.matching].tolist()
@@ -175,12 +153,11 @@ def epsilons(
     """Bound the accuracy of any model over many radii, and choose radii that make an experiment meaningful."""
     radii = _radii(largest, step)
     wanted = _shares(shares)
-    if plot is not None:
-        _check_plot_file(plot)
+    check_picture(plot)
     names = _names(data)
     curves: dict[str, EpsilonCurve] = {}
     for path, name in zip(data, names, strict=True):
-        samples = _Samples(path, target, drop, weight)
+        samples = Samples.read(path, target, drop, weight=weight)
         with _progress_bar(not json, name) as progress:
             curves[name] = epsilon_curve(
                 samples.X,
@@ -232,21 +209,10 @@ def _names(paths: list[Path]) -> list[str]:
     return names
 
 
-def _check_plot_file(path: Path) -> None:
-    if path.suffix not in (".png", ".pdf", ".svg"):
-        raise InvalidInputError(f"cannot draw into {path}: the name must end in .png, .pdf or .svg")
-    if not path.parent.is_dir():
-        raise InvalidInputError(f"cannot write {path}: there is no folder {path.parent}")
-
-
 def _draw(curves: dict[str, EpsilonCurve], path: Path) -> None:
     from hardwood.plotting import plot_epsilon_curve
 
-    ax = plot_epsilon_curve(curves if len(curves) > 1 else next(iter(curves.values())))
-    picture = io.BytesIO()
-    figure: Any = ax.figure
-    figure.savefig(picture, format=path.suffix[1:], dpi=150)
-    write_whole(path, picture.getvalue())
+    save_picture(plot_epsilon_curve(curves if len(curves) > 1 else next(iter(curves.values()))), path)
 
 
 def _chosen(curve: EpsilonCurve, shares: list[float]) -> list[dict[str, float | None]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import Annotated
 
@@ -15,16 +14,15 @@ from hardwood.cli.inputs import (
     AttackOption,
     DataArgument,
     DropOption,
+    JobsOption,
     JsonOption,
+    Samples,
     TargetOption,
     attack_for,
-    feature_columns,
-    read_csv,
+    checked_jobs,
 )
-from hardwood.cli.output import percent, print_json, print_table
-from hardwood.errors import InvalidInputError
+from hardwood.cli.output import check_picture, percent, print_json, print_table, save_picture
 from hardwood.evaluation.comparison import DEFAULT_METHODS, Comparison, Row, Score, compare
-from hardwood.files import write_whole
 
 
 @app.command("compare")
@@ -43,32 +41,25 @@ def compare_command(
     time_limit: Annotated[float, typer.Option(help="Seconds for each learner.")] = 60.0,
     attacked_class: AttackedClassOption = None,
     drop: DropOption = None,
-    jobs: Annotated[int, typer.Option(help="Threads to use, where a learner can.")] = 1,
+    jobs: JobsOption = 1,
     seed: Annotated[int, typer.Option(help="Seed of the split and of whatever else is random.")] = 0,
     json: JsonOption = False,
 ) -> None:  # fmt: skip
     """Train all learners on a CSV file and put them side by side, with and without the attacker."""
-    if plot is not None and plot.suffix not in (".png", ".svg", ".pdf"):
-        raise InvalidInputError(f"--plot {plot}: the file must end in .png, .svg or .pdf")
-    if plot is not None and not plot.parent.is_dir():
-        raise InvalidInputError(f"cannot write {plot}: there is no folder {plot.parent}")
-    if jobs < 1:
-        raise InvalidInputError(f"--jobs {jobs}; it must be at least 1")
-    table = read_csv(data)
-    features = feature_columns(table, target=target, drop=drop)
-    y = table.labels(target)
-    X = table.numbers(features)
+    check_picture(plot)
+    n_jobs = checked_jobs(jobs)
+    samples = Samples.read(data, target, drop)
     comparison = compare(
-        X,
-        y,
-        attack_for(attack, attacked_class, np.unique(y)),
+        samples.X,
+        samples.y,
+        attack_for(attack, attacked_class, np.unique(samples.y)),
         depth,
         learners=None if learners is None else [name.strip() for name in learners.split(",")],
         test_size=held_out,
         time_limit=time_limit,
-        n_jobs=jobs,
+        n_jobs=n_jobs,
         random_state=seed,
-        feature_names=features,
+        feature_names=samples.features,
         on_start=None if json else lambda title: typer.echo(f"Learning: {title}", err=True),
     )
     if plot is not None:
@@ -84,11 +75,7 @@ def compare_command(
 def _save_plot(comparison: Comparison, path: Path) -> None:
     from hardwood.plotting.comparison import plot_comparison
 
-    figure = plot_comparison(comparison).get_figure(root=True)
-    assert figure is not None
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format=path.suffix[1:], dpi=150)
-    write_whole(path, buffer.getvalue())
+    save_picture(plot_comparison(comparison), path)
 
 
 def _print(comparison: Comparison, name: str) -> None:

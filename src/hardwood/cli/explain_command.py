@@ -9,14 +9,12 @@ from typing import Annotated
 import typer
 
 from hardwood.cli.app import app
-from hardwood.cli.inputs import DataArgument, JsonOption, features_of_model, labels_like, read_csv
-from hardwood.cli.output import print_json
+from hardwood.cli.inputs import DataArgument, JsonOption, ModelArgument, ModelOnTable
+from hardwood.cli.output import check_output, print_json
 from hardwood.errors import InvalidInputError
 from hardwood.evaluation.explanation import explain as explain_sample
 from hardwood.export.model_file import Model
 from hardwood.files import write_whole
-
-ModelArgument = Annotated[Path, typer.Argument(help="Model file written by 'hardwood fit'.", show_default=False)]
 
 
 @app.command()
@@ -30,14 +28,12 @@ def explain(
     json: JsonOption = False,
 ) -> None:
     """Say why one row is classified as it is, and what it would take to change that."""
-    loaded = Model.load(model)
-    tree = loaded.tree
-    table = read_csv(data)
+    given = ModelOnTable.read(model, data, target)
+    table = given.table
     if not 1 <= row <= len(table):
         raise InvalidInputError(f"--row {row}; {data} has the rows 1 to {len(table)}")
-    X = features_of_model(table, tree, set() if target is None else {target})[1][[row - 1]]
-    label = None if target is None else labels_like(table, target, tree.classes)[row - 1]
-    explanation = explain_sample(tree, X, loaded.attack, label=label)
+    label = None if target is None else given.labels(target)[row - 1]
+    explanation = explain_sample(given.tree, given.X[[row - 1]], given.model.attack, label=label)
     if json:
         print_json({"row": row, **explanation.to_dict()})
         return
@@ -62,6 +58,7 @@ def export(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write.")] = None,
 ) -> None:
     """Write a model as source code that needs no library."""
+    check_output(output)
     tree = Model.load(model).tree
     code = {
         CodeFormat.python: lambda: tree.to_python(name),

@@ -1,7 +1,8 @@
-"""What commands read: tables, attacks, and the options that several commands share."""
+"""What commands read: samples and models from files, and the options that several commands share."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,10 +10,15 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
+from hardwood.arrays import FloatArray
 from hardwood.attack.model import AttackModel
 from hardwood.attack.spelling import read_attack, with_labels_of
+from hardwood.data.categories import CategoryEncoding
 from hardwood.data.csv import CsvTable, read_csv
 from hardwood.errors import InvalidInputError
+from hardwood.export.model_file import Model
+from hardwood.problem.problem import Problem, fit_attack, prepare
+from hardwood.solvers.options import MOST_JOBS, N_JOBS, Whole, count_threads
 from hardwood.tree.tree import Tree
 
 DataArgument = Annotated[Path, typer.Argument(help="CSV file with a header row.", show_default=False)]
@@ -32,6 +38,169 @@ AttackedClassOption = Annotated[
     list[str] | None,
     typer.Option("--attacked-class", help="The attacker controls samples of this class only; may be repeated."),
 ]
+ModelArgument = Annotated[Path, typer.Argument(help="Model file written by 'hardwood fit'.", show_default=False)]
+WeightOption = Annotated[str | None, typer.Option("--weight", help="Column with sample weights.")]
+JobsOption = Annotated[int, typer.Option("--jobs", "-j", help="Threads to use, where that helps; -1 for all cores.")]
+
+
+def checked_jobs(jobs: int) -> int:
+    """Return the number of threads that ``--jobs`` stands for."""
+    if not N_JOBS.kind.accepts(jobs):
+        raise InvalidInputError(f"--jobs {jobs}; it must be {Whole(1, MOST_JOBS).text}, or -1 for all cores")
+    return count_threads(jobs)
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """The columns of a CSV file, as what they are used for.
+
+    Attributes
+    ----------
+    table : CsvTable
+    features : tuple of str
+        Names of the columns that are features.
+    X : array of shape (n_samples, n_features)
+        Numbers, or objects where some columns hold categories.
+    y : array of shape (n_samples,)
+        Labels.
+    weight : float array of shape (n_samples,) or None
+    encoding : CategoryEncoding or None
+    """
+
+    table: CsvTable
+    features: tuple[str, ...]
+    X: NDArray[Any]
+    y: NDArray[Any]
+    weight: FloatArray | None
+    encoding: CategoryEncoding | None
+
+    @classmethod
+    def read(
+        cls,
+        path: Path,
+        target: str,
+        drop: list[str] | None = None,
+        *,
+        weight: str | None = None,
+        categorical: list[str] | None = None,
+        allow_missing: bool = False,
+    ) -> Samples:
+        """Read a file; the options of the command line say what each column is."""
+        table = read_csv(path)
+        features = _feature_columns(table, target, drop or [], weight, categorical or [])
+        encoding = None
+        if categorical:
+            X = table.mixed(features, set(categorical), allow_missing=allow_missing)
+            encoding = CategoryEncoding.fit(X, categorical, features)
+        else:
+            X = table.numbers(features, allow_missing=allow_missing)
+        weights = None if weight is None else table.numbers([weight])[:, 0]
+        return cls(table, features, X, table.labels(target), weights, encoding)
+
+    def attack(self, text: str, attacked_classes: list[str] | None) -> AttackModel:
+        """Return the attack options in terms of these columns and classes, in the units of the data."""
+        model = attack_for(text, attacked_classes, np.unique(self.y))
+        matrix = self.X if self.encoding is None else self.encoding.encode(self.X)
+        return fit_attack(model, matrix, self.features, self.encoding)
+
+    def problem(self, attack: AttackModel, **others: Any) -> Problem:
+        """State what is to be learned from the samples."""
+        return prepare(
+            self.X,
+            self.y,
+            attack,
+            sample_weight=self.weight,
+            feature_names=self.features,
+            categorical_features=self.encoding,
+            **others,
+        )
+
+
+def _feature_columns(
+    table: CsvTable, target: str, drop: list[str], weight: str | None, categorical: list[str]
+) -> tuple[str, ...]:
+    """Return the columns that are features: all but the target, the dropped and the weights."""
+    left_out = [target, *drop, *([] if weight is None else [weight])]
+    for name in (*left_out, *categorical):
+        table.position(name)
+    if target in drop:
+        raise InvalidInputError(f"--drop {target} would leave out the target; --target must name another column")
+    if weight is not None and (weight == target or weight in drop):
+        other = "the target" if weight == target else "dropped"
+        raise InvalidInputError(f"--weight {weight}: the column is {other}; weights need a column of their own")
+    for name in categorical:
+        if name in left_out:
+            raise InvalidInputError(f"--categorical {name}: the column is not a feature")
+    features = tuple(name for name in table.names if name not in left_out)
+    if not features:
+        raise InvalidInputError(f"{table.path} has no feature column besides {', '.join(sorted(set(left_out)))}")
+    return features
+
+
+@dataclass(frozen=True, eq=False)
+class ModelOnTable:
+    """A model, and the columns of a CSV file that it looks at.
+
+    Attributes
+    ----------
+    model : Model
+    table : CsvTable
+    features : list of str
+    X : array of shape (n_samples, n_features)
+    """
+
+    model: Model
+    table: CsvTable
+    features: list[str]
+    X: NDArray[Any]
+
+    @classmethod
+    def read(cls, model: Path, data: Path, target: str | None = None) -> ModelOnTable:
+        """Read both files; without names of its own the model takes all columns but the target."""
+        loaded = Model.load(model)
+        table = read_csv(data)
+        if target is not None:
+            table.position(target)
+        return cls(loaded, table, *_features_of_model(table, loaded.tree, set() if target is None else {target}))
+
+    @property
+    def tree(self) -> Tree:
+        """The tree of the model."""
+        return self.model.tree
+
+    def labels(self, target: str) -> NDArray[Any]:
+        """Return the target column in the type of the model's classes, matched by their text.
+
+        Labels of which the model knows none are refused: the column is not what it was trained for.
+        """
+        labels = self.table.labels(target)
+        classes = self.tree.classes
+        if classes.dtype.kind in "US":
+            labels = labels.astype(str)
+        else:
+            by_text = {str(label): label for label in classes.tolist()}
+            labels = np.array([by_text.get(str(label), label) for label in labels.tolist()])
+        if not np.isin(labels.astype(str), classes.astype(str)).any():
+            raise InvalidInputError(
+                f"column {target!r} of {self.table.path} holds no class of the model: it has labels such as "
+                f"{labels[0].item()!r}, the classes are {', '.join(map(repr, classes.tolist()))}"
+            )
+        return labels
+
+    def unknown(self, labels: NDArray[Any]) -> list[Any]:
+        """Return the labels that are no class of the model; every answer about such samples is wrong."""
+        known = set(map(str, self.tree.classes.tolist()))
+        return [label for label in np.unique(labels).tolist() if str(label) not in known]
+
+    def attack(self, text: str | None, attacked_classes: list[str] | None) -> AttackModel:
+        """Return the attack of the options, or of the model where there are none."""
+        if text is None:
+            if attacked_classes:
+                raise InvalidInputError("--attacked-class needs --attack")
+            return self.model.attack
+        tree = self.tree
+        model = attack_for(text, attacked_classes, tree.classes)
+        return fit_attack(model, tree.rows(self.X), tuple(self.features), tree.encoding)
 
 
 def attack_for(text: str, attacked_classes: list[str] | None, classes: Any) -> AttackModel:
@@ -44,33 +213,13 @@ def attack_for(text: str, attacked_classes: list[str] | None, classes: Any) -> A
     return with_labels_of(attack, classes)
 
 
-def feature_columns(table: CsvTable, *, target: str, drop: list[str] | None, others: tuple[str, ...] = ()) -> list[str]:
-    """Return the columns that are features: all but the target, the dropped and the otherwise used ones."""
-    left_out = {target, *others, *(drop or ())}
-    for name in left_out:
-        table.position(name)
-    features = [name for name in table.names if name not in left_out]
-    if not features:
-        raise InvalidInputError(f"{table.path} has no feature column besides {', '.join(sorted(left_out))}")
-    return features
-
-
-def labels_like(table: CsvTable, target: str, classes: NDArray[Any]) -> NDArray[Any]:
-    """Return the target column in the type of a model's classes, matched by their text."""
-    labels = table.labels(target)
-    if classes.dtype.kind in "US":
-        return labels.astype(str)
-    by_text = {str(label): label for label in classes.tolist()}
-    return np.array([by_text.get(str(label), label) for label in labels.tolist()])
-
-
-def features_of_model(table: CsvTable, tree: Tree, drop: set[str]) -> tuple[list[str], NDArray[Any]]:
+def _features_of_model(table: CsvTable, tree: Tree, drop: set[str]) -> tuple[list[str], NDArray[Any]]:
     """Return the columns that a tree wants and their content: numbers, or objects where some hold categories."""
     encoding, allow_missing = tree.encoding, tree.missing_left is not None
     if encoding is None:
-        names = model_features(table, tree.feature_names, tree.n_features, drop)
+        names = _model_features(table, tree.feature_names, tree.n_features, drop)
         return names, table.numbers(names, allow_missing=allow_missing)
-    names = model_features(table, encoding.names, encoding.n_columns, drop)
+    names = _model_features(table, encoding.names, encoding.n_columns, drop)
     categorical = {name for name, categories in zip(names, encoding.categories, strict=True) if categories is not None}
     matrix = table.mixed(names, categorical, allow_missing=allow_missing)
     for j, categories in enumerate(encoding.categories):
@@ -81,7 +230,7 @@ def features_of_model(table: CsvTable, tree: Tree, drop: set[str]) -> tuple[list
     return names, matrix
 
 
-def model_features(table: CsvTable, names: tuple[str, ...] | None, n_features: int, drop: set[str]) -> list[str]:
+def _model_features(table: CsvTable, names: tuple[str, ...] | None, n_features: int, drop: set[str]) -> list[str]:
     """Return the columns that a model wants: by name, or by position where it has no names."""
     if names is not None:
         missing = [name for name in names if name not in table.names]
@@ -95,18 +244,3 @@ def model_features(table: CsvTable, names: tuple[str, ...] | None, n_features: i
     if len(features) != n_features:
         raise InvalidInputError(f"{table.path} has {len(features)} feature columns, but the model needs {n_features}")
     return features
-
-
-__all__ = [
-    "AttackOption",
-    "AttackedClassOption",
-    "DataArgument",
-    "DropOption",
-    "JsonOption",
-    "TargetOption",
-    "attack_for",
-    "feature_columns",
-    "features_of_model",
-    "labels_like",
-    "read_csv",
-]

@@ -1,13 +1,20 @@
-"""How commands print: tables for people, one JSON object for machines."""
+"""How commands print and write: tables for people, one JSON object for machines, pictures."""
 
 from __future__ import annotations
 
+import io
 import json
 import math
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import typer
+
+from hardwood.errors import InvalidInputError
+from hardwood.files import write_whole
+
+PICTURES = (".png", ".svg", ".pdf")
 
 
 def print_json(data: Any) -> None:
@@ -42,3 +49,27 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]
 def percent(share: float) -> str:
     """Write a share as people read it."""
     return f"{100 * share:.1f} %"
+
+
+def check_output(path: Path | None) -> None:
+    """Raise if a file cannot be written there, before any work is done for it."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise InvalidInputError(f"cannot write {path}: it is a folder; give the name of a file")
+    if not path.parent.is_dir():
+        raise InvalidInputError(f"cannot write {path}: there is no folder {path.parent}")
+
+
+def check_picture(path: Path | None) -> None:
+    """Raise if a picture cannot be drawn into the file, before any work is done for it."""
+    if path is not None and path.suffix not in PICTURES:
+        raise InvalidInputError(f"cannot draw into {path}: the name must end in .png, .svg or .pdf")
+    check_output(path)
+
+
+def save_picture(ax: Any, path: Path) -> None:
+    """Write the figure of some axes."""
+    picture = io.BytesIO()
+    ax.get_figure(root=True).savefig(picture, format=path.suffix[1:], dpi=150)
+    write_whole(path, picture.getvalue())

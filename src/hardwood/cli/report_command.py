@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from hardwood.cli.app import app
+from hardwood.cli.output import check_output
 
 
 @app.command()
@@ -21,6 +22,7 @@ def report(
     from hardwood.experiments.log import read_log
     from hardwood.experiments.outputs import write_report
 
+    check_output(output)
     logs = [read_log(path) for path in results]
     write_report(logs, output)
     cells = sum(len(log.cells) for log in logs)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from hardwood.cli.app import app
+from hardwood.cli.inputs import checked_jobs
 from hardwood.errors import InvalidInputError, MissingEngineError
 
 MOST_ROWS, MOST_COLUMNS = 30, 130
@@ -43,8 +44,6 @@ def reproduce(
     wait: Annotated[bool, typer.Option("--wait", help="Wait for another process that writes to the folder.")] = False,
 ) -> None:
     """Run an experiment of the paper, or go on with one that was stopped, and write its tables, figures and report."""
-    from joblib import cpu_count
-
     from hardwood.experiments.cells import load_set
     from hardwood.experiments.grid_file import load_grid
     from hardwood.experiments.log import open_log
@@ -52,8 +51,7 @@ def reproduce(
     from hardwood.experiments.progress import watch
     from hardwood.experiments.runner import DaskCluster, local_processes, run_grid
 
-    if jobs < 0:
-        raise InvalidInputError(f"--jobs {jobs}; it must be at least 1, or 0 for one per core")
+    slots = checked_jobs(jobs or -1)
     grid = load_grid(
         experiment,
         quick=quick,
@@ -68,7 +66,7 @@ def reproduce(
         raise InvalidInputError("none of the methods can run here")
     results = output / f"{grid.name}.jsonl"
     cluster = DaskCluster(dask) if dask is not None else None
-    slots = cluster.slots if cluster is not None else (jobs or cpu_count())
+    slots = cluster.slots if cluster is not None else slots
     try:
         with open_log(results, wait=wait) as writer, watch() as watcher:
             run_grid(

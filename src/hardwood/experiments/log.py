@@ -81,7 +81,7 @@ def read_log(path: str | os.PathLike[str]) -> Log:
     try:
         content = Path(path).read_bytes()
     except OSError as error:
-        raise InvalidInputError(f"cannot read results {path}: {error.strerror}") from error
+        raise InvalidInputError(f"cannot read results {path}: {error.strerror or error}") from error
     if content.startswith(_GZIP):
         content = _unpacked(content, path)
     for number, line in enumerate(content[: _whole_lines(content)].splitlines(), start=1):

@@ -1,0 +1,119 @@
+"""``hardwood evaluate``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from hardwood.arrays import BoolArray
+from hardwood.attack.model import AttackModel
+from hardwood.cli.app import app
+from hardwood.cli.inputs import (
+    AttackedClassOption,
+    DataArgument,
+    JsonOption,
+    ModelArgument,
+    ModelOnTable,
+    TargetOption,
+)
+from hardwood.cli.output import percent, print_json, print_table
+from hardwood.data.frames import has_missing
+from hardwood.evaluation.adversarial import attack_samples, robust_radius
+from hardwood.tree.attacked import AttackedData
+
+
+@app.command()
+def evaluate(
+    model: ModelArgument,
+    data: DataArgument,
+    target: TargetOption,
+    attack: Annotated[
+        str | None, typer.Option("--attack", "-a", help="Another attack than the model was learned against.")
+    ] = None,
+    attacked_class: AttackedClassOption = None,
+    fragile: Annotated[int, typer.Option(help="How many of the most fragile samples to list.")] = 5,
+    json: JsonOption = False,
+) -> None:
+    """Score a model on a CSV file, with and without the attacker."""
+    given = ModelOnTable.read(model, data, target)
+    y = given.labels(target)
+    attack_used = given.attack(attack, attacked_class)
+    fooled = AttackedData.prepare(given.tree, given.X, y, attack_used).fooled()
+    wrong = given.tree.predict(given.X) != y
+    unknown = given.unknown(y)
+    report = {
+        "samples": len(y),
+        "attack": attack_used.describe(given.features),
+        "accuracy": float(np.mean(~wrong)),
+        "adversarial_accuracy": float(np.mean(~fooled)),
+        "classes": _by_class(y, wrong, fooled),
+        "unknown_labels": unknown,
+        "most_fragile": _most_fragile(given, y, attack_used, wrong, fragile),
+    }
+    if unknown:
+        count = int(np.sum(np.isin(y, unknown)))
+        named = ", ".join(map(repr, unknown[:3])) + (", ..." if len(unknown) > 3 else "")
+        typer.echo(
+            f"Warning: {count} of {len(y)} samples are of no class of the model ({named}); they are lost", err=True
+        )
+    if json:
+        print_json(report)
+    else:
+        typer.echo(f"{len(y)} samples of {data.name}, attack: {report['attack']}")
+        _print(report)
+
+
+def _by_class(y: NDArray[Any], wrong: BoolArray, fooled: BoolArray) -> list[dict[str, Any]]:
+    return [
+        {
+            "class": label,
+            "samples": int(np.sum(y == label)),
+            "accuracy": float(np.mean(~wrong[y == label])),
+            "adversarial_accuracy": float(np.mean(~fooled[y == label])),
+        }
+        for label in np.unique(y).tolist()
+    ]
+
+
+def _print(report: dict[str, Any]) -> None:
+    rows = [*report["classes"], {"class": "all", **report}]
+    print_table(
+        "Accuracy",
+        ("class", "samples", "as is", "under attack"),
+        [
+            (row["class"], row["samples"], percent(row["accuracy"]), percent(row["adversarial_accuracy"]))
+            for row in rows
+        ],
+    )
+    if report["most_fragile"]:
+        print_table(
+            "Most fragile samples that are right as they are",
+            ("line", "class", "bears", "change that flips it"),
+            [
+                (row["line"], row["class"], f"{row['bears']:.3g} x attack", row["change"])
+                for row in report["most_fragile"]
+            ],
+            left=4,
+        )
+
+
+def _most_fragile(
+    given: ModelOnTable, y: NDArray[Any], attack: AttackModel, wrong: BoolArray, count: int
+) -> list[dict[str, Any]]:
+    """Return the samples that are right as they are but bear the least multiple of the attack."""
+    tree, X = given.tree, given.X
+    if tree.encoding is not None or has_missing(X) or count < 1:
+        return []  # no distances
+    bears = robust_radius(tree, X, y, attack)
+    order = [int(i) for i in np.argsort(bears, kind="stable") if not wrong[i] and np.isfinite(bears[i])][:count]
+    rows = []
+    for i in order:
+        # The change is shown even where it lies just beyond the attack.
+        least = attack.scaled(max(1.0, float(bears[i]) * (1 + 1e-6)))
+        point = attack_samples(tree, X[[i]], y[[i]], least)[0]
+        change = ", ".join(f"{given.features[j]} {X[i, j]:g} -> {point[j]:.6g}" for j in np.flatnonzero(point != X[i]))
+        rows.append({"line": given.table.lines[i], "class": y[i].item(), "bears": float(bears[i]), "change": change})
+    return rows

@@ -1,0 +1,160 @@
+"""``hardwood fit``."""
+
+from __future__ import annotations
+
+import time
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from hardwood.attack.model import AttackModel
+from hardwood.cli.app import app
+from hardwood.cli.inputs import (
+    AttackedClassOption,
+    AttackOption,
+    DataArgument,
+    DropOption,
+    JobsOption,
+    JsonOption,
+    Samples,
+    TargetOption,
+    WeightOption,
+    attack_for,
+    checked_jobs,
+)
+from hardwood.cli.output import check_output, percent, print_json, print_table
+from hardwood.evaluation.methods import find_recipe
+from hardwood.evaluation.metrics import accuracy, adversarial_accuracy
+from hardwood.export.model_file import Model, training_record
+from hardwood.solvers import get_solver, solve
+from hardwood.solvers.display import progress_display
+from hardwood.solvers.result import Result, Status
+
+
+class Start(StrEnum):
+    """Where a solver may start on the command line."""
+
+    none = "none"
+    greedy = "greedy"
+
+
+class Missing(StrEnum):
+    """What to do with missing values on the command line."""
+
+    error = "error"
+    reachable = "reachable"
+
+
+class ClassWeight(StrEnum):
+    """Class weights on the command line."""
+
+    none = "none"
+    balanced = "balanced"
+
+
+@app.command()
+def fit(
+    data: DataArgument,
+    target: TargetOption,
+    attack: AttackOption = "0",
+    depth: Annotated[int, typer.Option("--depth", "-d", help="Largest number of splits on a path.")] = 3,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the model to this JSON file.")] = None,
+    solver: Annotated[str, typer.Option(help="How to learn; 'hardwood solvers' lists the choices.")] = "search",
+    engine: Annotated[str | None, typer.Option(help="Library to run on, for solvers with a choice.")] = None,
+    start: Annotated[Start, typer.Option(help="Where the solver starts.")] = Start.none,
+    time_limit: Annotated[float, typer.Option(help="Seconds; the best tree so far is kept when they are over.")] = 60.0,
+    max_gap: Annotated[float, typer.Option(help="Stop at this relative gap between objective and bound.")] = 0.0,
+    attacked_class: AttackedClassOption = None,
+    drop: DropOption = None,
+    weight: WeightOption = None,
+    class_weight: Annotated[ClassWeight, typer.Option(help="Weigh classes equally.")] = ClassWeight.none,
+    leaf_penalty: Annotated[float, typer.Option(help="Cost of a leaf, in units of sample weight.")] = 0.0,
+    min_samples_leaf: Annotated[int, typer.Option(help="Samples that must reach each leaf for certain.")] = 0,
+    categorical: Annotated[
+        list[str] | None, typer.Option("--categorical", help="Column that holds categories; may be repeated.")
+    ] = None,
+    missing: Annotated[
+        Missing, typer.Option(help="Refuse missing values, or let them reach both sides of every split.")
+    ] = Missing.error,
+    jobs: JobsOption = 1,
+    seed: Annotated[int, typer.Option(help="Seed of whatever is random.")] = 0,
+    json: JsonOption = False,
+) -> None:
+    """Learn a robust tree from a CSV file."""
+    started = time.perf_counter()
+    check_output(output)
+    n_jobs = checked_jobs(jobs)
+    recipe = find_recipe(solver).changed(None, engine, None if start is Start.none else start.value)
+    allow_missing = missing is Missing.reachable
+    samples = Samples.read(data, target, drop, weight=weight, categorical=categorical, allow_missing=allow_missing)
+    problem = samples.problem(
+        attack_for(attack, attacked_class, np.unique(samples.y)),
+        max_depth=depth,
+        class_weight=None if class_weight is ClassWeight.none else class_weight.value,
+        leaf_penalty=leaf_penalty,
+        min_samples_leaf=min_samples_leaf,
+        missing=missing.value,
+    )
+    with progress_display(not json, time_limit) as on_progress:
+        result = solve(
+            problem,
+            recipe.solver,
+            time_limit=time_limit,
+            start=recipe.start,
+            max_gap=max_gap,
+            random_state=seed,
+            n_jobs=n_jobs,
+            options=recipe.options,
+            on_progress=on_progress,
+            started=started,
+        )
+    assert problem.attack is not None
+    _finish(result, samples, problem.attack, output, json=json)
+    if output is not None and not json:
+        typer.echo(f"Model written to {output}. Next: hardwood evaluate {output} {data} --target {target}")
+
+
+def _finish(result: Result, samples: Samples, attack: AttackModel, output: Path | None, *, json: bool) -> None:
+    """Write the model and show what was learned."""
+    tree = result.tree
+    scores = {
+        "accuracy": accuracy(tree, samples.X, samples.y),
+        "adversarial_accuracy": adversarial_accuracy(tree, samples.X, samples.y, attack),
+    }
+    if output is not None:
+        name = Path(samples.table.path).name
+        Model(tree, attack, {**training_record(result), "data": name, **scores}).save(output)
+    if not json:
+        typer.echo(tree.to_text())
+        print_table("", ("", "training data"), _fit_rows(result, scores))
+        return
+    print_json(
+        {
+            **training_record(result),
+            **scores,
+            "depth": tree.depth,
+            "leaves": tree.n_leaves,
+            "tree": tree.to_dict(),
+            "model": None if output is None else str(output),
+        }
+    )
+
+
+def _fit_rows(result: Result, scores: dict[str, float]) -> list[tuple[str, str]]:
+    if result.status is Status.OPTIMAL:
+        proof = result.proof_text
+    elif not get_solver(result.solver).proves:
+        proof = "a heuristic: nothing is proven"
+    else:
+        proof = f"not proven: bound {result.bound:g}, gap {percent(result.gap)} (ended by {result.stopped_by})"
+    return [
+        ("accuracy", percent(scores["accuracy"])),
+        ("accuracy under attack", percent(scores["adversarial_accuracy"])),
+        ("objective (robust errors)", f"{result.objective:g}"),
+        ("status", proof),
+        ("leaves", str(result.tree.n_leaves)),
+        ("seconds", f"{result.runtime:.2f}"),
+    ]
