@@ -109,10 +109,13 @@ def test_ctrl_c_ends_all_threads(n_jobs: int) -> None:
         os.kill(os.getpid(), signal.SIGINT)
 
     before = threading.active_count()
+    finger = threading.Thread(target=press)
     if n_jobs > 1:
-        threading.Thread(target=press).start()
+        finger.start()
     with pytest.raises(KeyboardInterrupt):
         in_threads(work, [(number,) for number in range(20)], n_jobs, interrupt)
+    if n_jobs > 1:
+        finger.join()
     assert threading.active_count() <= before
 
 
