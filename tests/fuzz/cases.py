@@ -138,7 +138,9 @@ def draw(seed: int) -> Case:
             row[j] = rng.choice(CATEGORIES)
     if rng.random() < 0.1 and dtype != "int64":
         for _ in range(rng.randint(1, 3)):
-            X[rng.randrange(n)][rng.randrange(p)] = MISSING
+            i, j = rng.randrange(n), rng.randrange(p)
+            if any(X[k][j] != MISSING for k in range(n) if k != i):
+                X[i][j] = MISSING
     by_class = rng.random() < 0.3
     reach = [[reaches[j][c if by_class else 0] for j in range(p)] for c in range(n_classes)]
     spelling = rng.choice(["per class", "entries"] if by_class else ["entries", "names", "per class", "all classes"])
@@ -283,8 +285,8 @@ def _weights(rng: random.Random, n: int) -> list[str] | None:
 def _options(rng: random.Random) -> dict[str, Any]:
     """Return options of `search`, anywhere in their ranges: none may change an objective."""
     whole = {
-        "rounds": (1, 40),
-        "range_rounds": (1, 10),
+        "rounds": (0, 40),
+        "range_rounds": (0, 10),
         "deep_rounds": (1, 80),
         "deep_range_rounds": (1, 30),
         "ascent_steps": (1, 120),

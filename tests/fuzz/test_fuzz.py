@@ -86,3 +86,14 @@ def test_a_false_expectation_is_found_saved_and_run_again(tmp_path: Path, capsys
     save(tmp_path, broken.seed, failure, small.to_json())
     assert "again: " in capsys.readouterr().out
     assert run_again([tmp_path / f"seed-{broken.seed}.json"]) == 1
+
+
+@pytest.mark.parametrize("path", sorted((Path(__file__).parent / "found").glob("*.json")), ids=lambda path: path.stem)
+def test_what_failed_once_holds(path: Path) -> None:
+    assert failure_of(Case.from_json(path.read_text(encoding="utf-8")), everything=True) is None
+
+
+def test_some_hundred_problems_hold() -> None:
+    for seed in SEEDS:
+        case = replace(draw(seed), seed=seed | 1)  # odd seeds ask no engine, which would start a process each
+        assert failure_of(case) is None, f"PYTHONPATH=tests python -m fuzz --seed {seed} --count 1"

@@ -105,7 +105,8 @@ def _largest_factor(
     nothing = np.zeros(len(x))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         way = np.maximum(gap, 0.0)
-        factor = np.maximum((way - noise(x, way, rounding)) / reach, 0.0)
+        # Where the quotient is beyond all numbers, the largest one keeps out as well.
+        factor = np.clip((way - noise(x, way, rounding)) / reach, 0.0, np.finfo(np.float64).max)
     factor[np.isinf(reach)] = 0.0
     # Rounding of the quotient must not carry the end across.
     step = np.finfo(np.float64).eps

@@ -73,6 +73,8 @@ def place(tree: IndexTree, problem: Problem) -> Tree:
     beyond another threshold on the path, midway between that one and the next endpoint.
     """
     ends = problem.endpoints
+    tests = (None,) * problem.n_features if problem.encoding is None else problem.encoding.tests
+    is_test = [test is not None for test in tests]
 
     def build(node: int, samples: NDArray[np.intp], inside: dict[int, _Interval]) -> Any:
         if tree.left[node] < 0:
@@ -81,6 +83,9 @@ def place(tree: IndexTree, problem: Problem) -> Tree:
         lower, upper = ends.lower_rank[samples, j], ends.upper_rank[samples, j]
         goes_left, goes_right = lower <= t, upper > t
         here = inside.get(j, _Interval(-2, int(ends.n_ranks[j]) + 1, -np.inf, np.inf))
+        if is_test[j] and not 0 <= t < ends.n_ranks[j] - 1:
+            # Beyond yes and no there is no value, though a missing one counts as reaching there.
+            return build(int(tree.right[node] if t < 0 else tree.left[node]), samples, inside)
         if t >= here.last_index or not goes_right.any():
             return build(int(tree.left[node]), samples, inside)
         if t <= here.first_index or not goes_left.any():
