@@ -140,6 +140,9 @@ def test_the_names_of_papers_are_solvers() -> None:
         (RobustTreeClassifier(solver=None), "None is not known"),
         (RobustTreeClassifier(solver_options=[1]), "solver_options=[1]"),
         (RobustTreeClassifier(class_weight=5), "class_weight=5"),
+        (RobustTreeClassifier(class_weight={0: "much"}), "class_weight"),
+        (RobustTreeClassifier(class_weight={0: float("inf")}), "class_weight"),
+        (RobustTreeClassifier(class_weight={0: 0, 1: 0}), "class_weight"),
     ],
 )
 def test_parameters_of_a_wrong_kind_are_named(estimator: Any, message: str) -> None:
@@ -153,3 +156,42 @@ def test_laplace_must_be_a_number(laplace: Any) -> None:
     clf = GreedyRobustTreeClassifier(1).fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(InvalidInputError, match="laplace="):
         clf.predict_proba([[0.0]], laplace=laplace)
+
+
+@pytest.mark.parametrize(
+    "estimator", [GreedyRobustTreeClassifier(1), RobustForestClassifier(3), RobustTreeClassifier(1)]
+)
+def test_a_class_without_weight_stays_a_class(estimator: Any) -> None:
+    X, y = np.arange(6.0)[:, None], np.array([0, 0, 1, 1, 2, 2])
+    clf = estimator.fit(X, y, sample_weight=[1, 1, 1, 1, 0, 0])
+    assert clf.classes_.tolist() == [0, 1, 2]
+    assert clf.predict_proba(X).shape == (6, 3)
+    assert set(clf.predict(X)) <= {0, 1}
+
+
+BAD_TABLES: dict[str, Any] = {
+    "nothing": None,
+    "text": "table.csv",
+    "bytes": b"1,2",
+    "a dict": {"a": [1.0, 2.0]},
+    "dates": np.array([["2020-01-01"], ["2020-01-02"]], dtype="datetime64[D]"),
+    "a frame of dates": pd.DataFrame({"day": pd.to_datetime(["2020-01-01", "2020-01-02"])}),
+    "masked": np.ma.masked_array([[1.0], [2.0]], mask=[[False], [True]]),
+    "a number": 5.0,
+    "one row": [1.0, 2.0],
+}
+
+
+@pytest.mark.filterwarnings("ignore:X has feature names")
+@pytest.mark.parametrize("kind", BAD_TABLES)
+@pytest.mark.parametrize("estimator", [GreedyRobustTreeClassifier(1), RobustForestClassifier(2)])
+def test_what_is_no_table_of_numbers_is_refused(estimator: Any, kind: str) -> None:
+    clf = clone(estimator)
+    # Shapes are scikit-learn's to complain about.
+    expected = ValueError if kind in ("a number", "one row") else InvalidInputError
+    with pytest.raises(expected, match=r"X|column|array"):
+        clf.fit(BAD_TABLES[kind], [0, 1])
+    clf.fit([[0.0], [1.0]], [0, 1])
+    for ask in (clf.predict, lambda X: clf.score(X, [0, 1]), lambda X: clf.adversarial_score(X, [0, 1])):
+        with pytest.raises(expected, match=r"X|column|array"):
+            ask(BAD_TABLES[kind])

@@ -95,7 +95,7 @@ def as_table(X: Any) -> Table:
     """
     if isinstance(X, Table):
         return X
-    _refuse_what_is_no_table(X)
+    check_is_table(X)
     names = column_names(X)
     if hasattr(X, "columns") and not isinstance(X, np.ndarray):
         # By position, since names may repeat.
@@ -124,7 +124,8 @@ def as_matrix(X: Any) -> tuple[FloatArray, tuple[str, ...] | None]:
     return table.values, table.names
 
 
-def _refuse_what_is_no_table(X: Any) -> None:
+def check_is_table(X: Any) -> None:
+    """Raise if X can be no table of numbers, before anybody tries to make one of it."""
     if X is None or isinstance(X, str | bytes | Mapping | set):
         raise InvalidInputError(
             f"X is {'None' if X is None else f'a {type(X).__name__}'}; it must be a table of numbers: "
@@ -136,6 +137,8 @@ def _refuse_what_is_no_table(X: Any) -> None:
         )
     if hasattr(X, "toarray"):
         raise InvalidInputError(f"X is sparse ({type(X).__name__}); it must be a dense table: use X.toarray()")
+    if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
+        _refuse_dates(X, "X")
 
 
 def _refuse_dates(values: NDArray[Any], where: str) -> None:

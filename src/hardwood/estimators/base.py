@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from hardwood.arrays import FloatArray
 from hardwood.attack.model import AttackModel
 from hardwood.data.categories import CategoryEncoding
-from hardwood.data.frames import Table, as_table, check_finite, column_names, rounding_of
+from hardwood.data.frames import Table, as_table, check_finite, check_is_table, column_names, rounding_of
 from hardwood.data.labels import as_labels, encode_labels
 from hardwood.data.weights import weighted_share
 from hardwood.errors import InvalidInputError
@@ -43,6 +43,7 @@ class BaseRobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def _validate_training_data(self, X: Any, y: Any) -> tuple[Any, tuple[str, ...] | None, Any]:
         """Return the table as `Problem.from_data` takes it, its column names, and the labels."""
+        check_is_table(X)
         if self.categorical_features is None and "categorical_features" not in self._get_param_names():
             self._refuse_categories(X)
         table, y = self._validate_table(X, y, CategoryEncoding.fit(X, self.categorical_features))
@@ -75,9 +76,12 @@ class BaseRobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def _validate(self, X: Any) -> Any:
         """Return a table as the functions over fitted trees take it."""
         check_is_fitted(self)
+        check_is_table(X)
         if self._encoding is not None:
             validate_data(self, X, reset=False, skip_check_array=True)
             return X
+        if column_names(X) is not None:
+            as_table(X)
         matrix: FloatArray = validate_data(self, X, dtype=np.float64, order="C", reset=False, ensure_all_finite=False)
         return self._table(X, matrix)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -9,6 +11,30 @@ from typing import Any, TypeVar
 from hardwood.solvers.stopping import Interrupt
 
 Answer = TypeVar("Answer")
+
+
+class _HeldBack:
+    """Ctrl-C is taken note of, and felt when it is released; in the main thread, which is where Python feels it."""
+
+    def __init__(self) -> None:
+        self._pressed = False
+
+    def __enter__(self) -> _HeldBack:
+        if threading.current_thread() is threading.main_thread():
+            self._handler = signal.signal(signal.SIGINT, self._press)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, self._handler)
+
+    def _press(self, *_: object) -> None:
+        self._pressed = True
+
+    def release(self) -> None:
+        """Feel what was held back."""
+        if self._pressed:
+            signal.raise_signal(signal.SIGINT)
 
 
 def in_threads(
@@ -28,9 +54,11 @@ def in_threads(
     if n_jobs == 1:
         return [work(*task) for task in tasks]
     with ThreadPoolExecutor(n_jobs) as pool:
-        futures = []
+        # Ctrl-C while a thread is being started would leave that thread to itself.
+        with _HeldBack() as held_back:
+            futures = [pool.submit(work, *task) for task in tasks]
         try:
-            futures += [pool.submit(work, *task) for task in tasks]
+            held_back.release()
             return [future.result() for future in futures]
         except BaseException:
             if interrupt is not None:
