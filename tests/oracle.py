@@ -56,6 +56,61 @@ class TinyProblem:
         return can_left, can_right
 
 
+@dataclass(frozen=True)
+class NoisyProblem(TinyProblem):
+    """The same in numbers that were rounded: every end may be off by its noise, and is moved outwards by a share of it.
+
+    The noise of an end with radius r around x is the larger of r / 10⁹ and 4 units in the last place of |x| + r, for
+    numbers of so many significant bits; it is 0 where r is 0.
+    """
+
+    bits: int = 53
+    least_exponent: int = -1074
+    share: Fraction = Fraction(1)
+
+    def noise(self, x: Fraction, radius: Number) -> Fraction:
+        if radius in (0, inf):
+            return Fraction(0)
+        size = min(abs(x) + Fraction(radius), LARGEST)
+        exponent = size.numerator.bit_length() - size.denominator.bit_length()
+        if Fraction(2) ** exponent > size:
+            exponent -= 1
+        ulp = Fraction(2) ** max(exponent + 1 - self.bits, self.least_exponent)
+        return max(Fraction(radius) / 10**9, 4 * ulp)
+
+    def box(self, i: int, j: int) -> tuple[Number, Number]:
+        x, low, high = self.X[i][j], *super().box(i, j)
+        down, up = self.down[self.y[i]][j], self.up[self.y[i]][j]
+        if low != -inf:
+            low -= self.share * self.noise(x, down)
+        if high != inf:
+            high += self.share * self.noise(x, up)
+        # Beyond the largest number there is no end.
+        return (-inf if low < -LARGEST else low), (inf if high > LARGEST else high)
+
+
+LARGEST = Fraction(2) ** 1024 - Fraction(2) ** 970
+
+
+def fewest_errors(problem: TinyProblem) -> int:
+    """Weight of the lightest set of samples without which no two boxes of different classes meet, by trying all."""
+    conflicts = [
+        1 << i | 1 << k
+        for i in range(problem.n)
+        for k in range(i)
+        if problem.y[i] != problem.y[k]
+        and all(
+            problem.box(i, j)[0] <= problem.box(k, j)[1] and problem.box(k, j)[0] <= problem.box(i, j)[1]
+            for j in range(len(problem.X[0]))
+        )
+    ]
+    return min(
+        sum(w for i, w in enumerate(problem.weight) if given_up >> i & 1)
+        for given_up in range(1 << problem.n)
+        if all(given_up & pair for pair in conflicts)
+    )
+
+
 def optimal_objective(problem: TinyProblem, depth: int, *, leaf_penalty: int = 0, min_samples_leaf: int = 0) -> int:
     """Least weighted robust errors plus leaf penalty over all trees of at most this depth.
 
