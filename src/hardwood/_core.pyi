@@ -216,6 +216,8 @@ class RootSearch:
         control: Control,
         proof: ProofLog | None = None,
     ) -> None: ...
+    def set_effort(self, samples: int) -> None:
+        """Let every thread give up when it has scanned so many samples, all stages together."""
     def start(self, target: int, best: int) -> None:
         """Look for trees that cost less than the target, and than `best` by a step; returns at once."""
     def wait(self, seconds: float) -> tuple[list[tuple[int, IntArray]], int, int, bool]:

@@ -241,6 +241,14 @@ void bindRoot(nb::module_ &m)
             nb::arg("problem"), nb::arg("options"), nb::arg("depth"), nb::arg("n_threads"), nb::arg("control"),
             nb::arg("proof").none() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 6>(),
             nb::keep_alive<1, 7>())
+        .def(
+            "set_effort",
+            [](RootSearch &self, Index effort)
+            {
+                require(effort >= 0, "effort must not be negative");
+                self.setEffort(effort);
+            },
+            nb::arg("samples"), "Let every thread give up when it has scanned so many samples, all stages together.")
         .def("start", &RootSearch::start, nb::arg("target"), nb::arg("best"), nb::call_guard<nb::gil_scoped_release>(),
              "Look for trees that cost less than the target, and than `best` by a step; returns at once.")
         .def(

@@ -162,6 +162,7 @@ class Workspace
     Control &control_;
     std::atomic<bool> const *abandoned_ = nullptr;
     Index effortLeft_ = std::numeric_limits<Index>::max();
+    bool asksCaller_ = false;
 
     Node &create(Index level, Index depth);
 
@@ -187,9 +188,11 @@ public:
     // A budget: the search ends when so many samples have been scanned; a measure that no machine's speed changes.
     void setEffort(Index effort) { effortLeft_ = effort; }
     void spend(Index samples) { effortLeft_ -= samples; }
+    // The search runs in the thread that was called: ask what the caller has to say, too (a signal, say).
+    void askCaller() { asksCaller_ = true; }
     [[nodiscard]] bool shouldStop()
     {
-        return effortLeft_ < 0 || control_.shouldStop() ||
+        return effortLeft_ < 0 || (asksCaller_ ? control_.shouldStopOrPoll() : control_.shouldStop()) ||
                (abandoned_ != nullptr && abandoned_->load(std::memory_order_relaxed));
     }
 

@@ -9,6 +9,7 @@ Reoptimiser::Reoptimiser(Problem const &problem, Options const &options, Control
       weight_(problem.nSamples),
       isLost_(problem.nSamples)
 {
+    work_.askCaller();
 }
 
 // Call `visit(node, arrivals)` for every node, parents first; where it returns false, the subtree is not entered.

@@ -60,6 +60,7 @@ class RootSearch
         [[nodiscard]] Node const &node() const { return node_; }
         [[nodiscard]] Workspace const &workspace() const { return work_; }
         [[nodiscard]] bool shouldStop() { return work_.shouldStop(); }
+        void setEffort(Index effort) { work_.setEffort(effort); }
     };
 
     Problem const &problem_;
@@ -95,6 +96,13 @@ public:
     ~RootSearch() { stop(); }
     RootSearch(RootSearch const &) = delete;
     RootSearch &operator=(RootSearch const &) = delete;
+
+    // Let every thread give up when it has scanned so many samples, all stages together.
+    void setEffort(Index effort)
+    {
+        for (auto &worker : workers_)
+            worker->setEffort(effort);
+    }
 
     // Look for trees that cost less than the target and less than `best` by a step; returns at once.
     void start(Weight target, Weight best);

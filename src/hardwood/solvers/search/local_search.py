@@ -15,8 +15,12 @@ from hardwood.solvers.search.model import SearchModel, rows_of, tree_of
 EFFORT = 200_000_000
 """Random restarts end when so many samples were scanned, about a second."""
 
-EFFORT_OF_A_STEP = 10**12
-"""Samples that one re-optimisation of a subtree may scan."""
+EFFORT_OF_A_STEP = 500_000_000
+"""Samples that one re-optimisation of a subtree may scan, about half a second: what is exact for a few thousand samples
+would take minutes for more."""
+
+TIME = 0.3
+"""Share of the time that is left, where there is a limit."""
 
 
 class LocalSearch:
@@ -25,7 +29,8 @@ class LocalSearch:
     def __init__(self, model: SearchModel, options: _core.SearchOptions, run: Run) -> None:
         self.model = model
         self.run = run
-        self.core = _core.Reoptimiser(model.core, options, run.control)
+        self.control = _core.Control(None if np.isinf(run.remaining()) else TIME * run.remaining())
+        self.core = _core.Reoptimiser(model.core, options, self.control)
         self.random = np.random.default_rng(run.random_state)
 
     def improve(self) -> None:
@@ -34,14 +39,17 @@ class LocalSearch:
             # The search itself is as fast as one re-optimisation.
             return
         for start in self._starts():
-            if self.run.should_stop():
-                return
             self._descend(start)
+            if self._is_over():
+                return
         restarts = self.run.options["restarts"]
         for _ in range(2 * (self.model.depth - 2) ** 2 if restarts is None else restarts):
-            if self.run.should_stop() or self.core.effort > EFFORT:
+            if self._is_over() or self.core.effort > EFFORT:
                 return
             self._descend(self._random_root())
+
+    def _is_over(self) -> bool:
+        return self.run.should_stop() or self.control.stopped
 
     def _starts(self) -> Iterator[IntArray]:
         """Yield what is known already and greedy trees of every depth, with the best labels for their splits."""

@@ -59,7 +59,7 @@ class SearchModel:
         """Merge, order and scale; raise if the weights are too large or too uneven for exact arithmetic."""
         group, first = _core.merge_rows(problem.lower_rank, problem.upper_rank, problem.label)
         n = len(first)
-        weight = np.bincount(group, problem.weight, n)
+        weight = np.asarray(np.bincount(group, problem.weight, n), dtype=np.float64)
         most_leaves = min(2 ** min(problem.max_depth, 40), n + 1)
         scale, step, scaled, penalty = _whole_parts(problem, weight, most_leaves)
         forbidden = int(scaled.sum()) + penalty * most_leaves + 1
@@ -104,6 +104,15 @@ class SearchModel:
         if self.problem.has_integer_weights:
             return 0.0
         return float(self.n + min(2 ** min(self.problem.max_depth, 40), self.n + 1)) / self.scale
+
+    @property
+    def is_exhaustive(self) -> bool:
+        """Whether the core searches all trees that matter, so that what it proves holds for every tree."""
+        return self.depth == self.most_splits
+
+    def next_cost(self, cost: int) -> int:
+        """Return the least cost that a tree can have and that is at least this, in parts."""
+        return -(-cost // self.step) * self.step
 
     def in_parts(self, objective: float) -> int:
         """Return an objective in parts, rounded up, at most `forbidden`."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import hardwood._core as _core
+from hardwood.arrays import IntArray
 from hardwood.solvers.run import Run
 from hardwood.solvers.search.model import SearchModel, tree_of
 
@@ -11,6 +14,42 @@ POLL = 0.05
 
 MANY_STEPS = 2000
 """From so many errors on, the last per cent of the bound are proven in stages of their own."""
+
+
+def run_stage(
+    core: _core.RootSearch,
+    target: int,
+    best: int,
+    run: Run,
+    on_tree: Callable[[int, IntArray], None],
+    on_progress: Callable[[float], None],
+) -> bool:
+    """Let the core search everything below the target; whether that was finished.
+
+    Parameters
+    ----------
+    core : RootSearch
+    target, best : int
+        Trees of interest cost less than the target, and than `best` by a step.
+    run : Run
+        Asked in short turns whether to stop.
+    on_tree : callable
+        Called with cost and rows of every tree that is better than all before.
+    on_progress : callable
+        Called with the share of the work that is settled.
+    """
+    try:
+        core.start(target, best)
+        is_running = True
+        while is_running:
+            trees, settled, items, is_running = core.wait(POLL)
+            for cost, rows in trees:
+                on_tree(cost, rows)
+            on_progress(settled / max(1, items))
+            run.should_stop()  # asks the threads to stop if so
+    finally:
+        core.stop()
+    return settled == items
 
 
 class RootSearch:
@@ -24,6 +63,8 @@ class RootSearch:
         self.model = model
         self.run = run
         self.core = _core.RootSearch(model.core, options, model.depth, run.n_jobs, run.control)
+        if run.options["effort"] is not None:
+            self.core.set_effort(run.options["effort"])
         self.best = model.in_parts(run.best_objective)
 
     def prove(self) -> None:
@@ -33,21 +74,13 @@ class RootSearch:
             target = goal if share == 1 else int(share * goal)
             if target <= self.run.bound * self.model.scale and share < 1:
                 continue
-            if not self._stage(target):
+            if not run_stage(self.core, target, self.best, self.run, self._report_tree, self._report_progress):
                 break
             self._report_bound()
             if self.run.should_stop():
                 break
         for depth in range(self.model.depth, 1, -1):
             self.run.stats[f"depth {depth}"] = self.core.counters(depth)
-
-    def _report_bound(self) -> None:
-        """Report what a finished stage has proven: every tree costs at least the cutoff, which it ended with."""
-        if self.model.depth < self.model.most_splits:
-            return  # deeper trees exist
-        # Where costs are multiples of a step, the next multiple.
-        proven = -(-self.core.cutoff // self.model.step) * self.model.step
-        self.run.report(bound=min(proven, self.best) / self.model.scale)
 
     def _stages(self) -> tuple[float, ...]:
         """Return the shares of the incumbent to prove first; the last per cent only where they take long."""
@@ -56,20 +89,16 @@ class RootSearch:
             return stages
         return (0.5, 0.85, 0.96, 0.99) if self.best >= MANY_STEPS * self.model.step else (0.5, 0.85)
 
-    def _stage(self, target: int) -> bool:
-        """Search everything below the target; whether it was finished."""
-        try:
-            self.core.start(target, self.best)
-            is_running = True
-            while is_running:
-                trees, settled, items, is_running = self.core.wait(POLL)
-                for cost, rows in trees:
-                    self.best = cost
-                    # Weights that are not whole were rounded down: the cost in parts is less than the true one.
-                    claim = cost / self.model.scale if self.model.step > 1 else None
-                    self.run.report(tree_of(rows), claim=claim)
-                self.run.progress(settled=settled / max(1, items))
-                self.run.should_stop()  # asks the threads to stop if so
-        finally:
-            self.core.stop()
-        return settled == items
+    def _report_tree(self, cost: int, rows: IntArray) -> None:
+        self.best = cost
+        # Weights that are not whole were rounded down: the cost in parts is less than the true one.
+        claim = cost / self.model.scale if self.model.step > 1 else None
+        self.run.report(tree_of(rows), claim=claim)
+
+    def _report_progress(self, settled: float) -> None:
+        self.run.progress(settled=settled)
+
+    def _report_bound(self) -> None:
+        """Report what a finished stage has proven: every tree costs at least the cutoff, which it ended with."""
+        if self.model.is_exhaustive:
+            self.run.report(bound=min(self.model.next_cost(self.core.cutoff), self.best) / self.model.scale)

@@ -20,12 +20,16 @@ from hardwood.solvers.result import EndReason
 from hardwood.solvers.run import Run
 from hardwood.solvers.search.local_search import LocalSearch
 from hardwood.solvers.search.model import SearchModel, tree_of
+from hardwood.solvers.search.parts import LARGE, BoundByParts
 from hardwood.solvers.search.root import RootSearch
 from hardwood.solvers.solve import solve
 from hardwood.tree.reach import to_indices
 
 SAMPLE = 1000
 """Samples of the part that a search of a large problem starts with."""
+
+SAMPLE_EFFORT = 5 * 10**9
+"""Samples that the proof of that part may scan."""
 
 CORE_OPTIONS = (
     Option("rounds", 24, Whole(0), "subgradient rounds at a split of depth 2"),
@@ -52,6 +56,7 @@ class SearchSolver(Solver):
     supports_min_samples_leaf = True
     options: ClassVar[tuple[Option, ...]] = (
         *CORE_OPTIONS,
+        Option("effort", None, AnyOf(Whole(0), Nothing("no limit")), "samples that a thread of the proof may scan"),
         Option("restarts", None, AnyOf(Whole(0), Nothing("by depth")), "random restarts of the local search"),
         Option("stages", None, AnyOf(RisingShares(), Nothing("by size")), "shares of the incumbent to prove first"),
     )
@@ -71,7 +76,11 @@ class SearchSolver(Solver):
             _report_greedy(problem, run)
             _start_from_sample(problem, run)
         options = _core.SearchOptions(**{option.name: run.options[option.name] for option in CORE_OPTIONS})
-        LocalSearch(model, options, run).improve()
+        if not run.should_stop():
+            LocalSearch(model, options, run).improve()
+        has_limit = run.remaining() < np.inf
+        if has_limit and model.n * problem.n_features >= LARGE and not run.should_stop():
+            BoundByParts(model, options, run).prove()
         if not run.should_stop():
             RootSearch(model, options, run).prove()
 
@@ -79,18 +88,24 @@ class SearchSolver(Solver):
 def _report_greedy(problem: Problem, run: Run) -> None:
     """Report the greedy trees of every depth: on large data all else takes longer than a user may want to wait."""
     for depth in range(2, problem.max_depth + 1):
-        run.report(GreedyLearner().grow(problem.replace(max_depth=depth), np.random.default_rng(run.random_state)))
+        if run.should_stop():
+            return
+        tree = GreedyLearner().grow(problem.replace(max_depth=depth), np.random.default_rng(run.random_state))
+        run.report(tree)
+        if tree.depth < depth:
+            return  # more depth gives the same tree
 
 
 def _start_from_sample(problem: Problem, run: Run) -> None:
     """Report the best tree for a random part of the samples: close to the optimum for all, at a small price."""
     chosen = np.sort(np.random.default_rng(run.random_state).choice(problem.n_samples, SAMPLE, replace=False))
-    if not problem.weight[chosen].any():
+    if not problem.weight[chosen].any() or run.should_stop():
         return
     fields = ("values", "lower", "upper", "label", "weight")
     part = problem.replace(**{name: getattr(problem, name)[chosen] for name in fields}, min_samples_leaf=0)
     limit = None if np.isinf(run.remaining()) else run.remaining() / 10
-    answer = solve(part, "search", time_limit=limit, max_gap=0.02, random_state=run.random_state)
+    options = {"effort": SAMPLE_EFFORT}
+    answer = solve(part, "search", time_limit=limit, max_gap=0.02, random_state=run.random_state, options=options)
     run.report(to_indices(answer.tree, problem))
     if answer.stopped_by is EndReason.INTERRUPT:
         raise KeyboardInterrupt
