@@ -1,60 +1,116 @@
-# Everything runs in .venv, which is made on first use: python3, pip and make are all that is needed.
+# Everything runs in .venv, which is made on first use: python3, pip, make and a C++ compiler are all that is needed.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALLED := $(VENV)/.installed
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# What a user needs, and what a developer needs: the demo waits for the first only.
+USER := $(VENV)/.user
+DEV := $(VENV)/.dev
+CORE := $(wildcard src/core/*.h src/core/*.cpp src/core/*/*.h src/core/*/*.cpp)
 # Where the paper's data sets lie, if anywhere; the tests and benchmarks that need them say so when they are missing.
 HARDWOOD_DATA ?= $(wildcard $(abspath ../shared/data))
 export HARDWOOD_DATA
 
-.PHONY: demo test test-all lint types install core bench fuzz docs clean
+.PHONY: demo test test-all lint lint-core types install core sanitize bench fuzz docs dist clean compiler
 
-demo: $(INSTALLED)
+demo: $(USER)
 	$(BIN)/hardwood demo
 
 test: lint types
 	$(BIN)/python -m pytest -n 2 -m "not slow" --cov --cov-report=term:skip-covered
 
 test-all: lint types
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[judges]'
+	$(PIP) --editable '.[judges]'
 	$(BIN)/python -m pytest -n 2
 
-lint: $(INSTALLED)
+lint: $(DEV) lint-core
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/lint-imports
 
-types: $(INSTALLED)
+types: $(DEV)
 	$(BIN)/mypy
 
-bench: $(INSTALLED)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+bench: $(DEV)
+	$(PIP) --editable '.[bench]'
 	$(BIN)/python -m benchmarks
 
 # Random problems against a brute force, and solvers against each other; failures are saved in fuzz-failures/.
 MINUTES ?= 5
-fuzz: $(INSTALLED)
+fuzz: $(DEV)
 	PYTHONPATH=tests $(BIN)/python -m fuzz --minutes $(MINUTES)
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 
-$(VENV)/.docs: $(INSTALLED)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+$(VENV)/.docs: $(DEV)
+	$(PIP) --editable '.[docs]'
 	touch $@
 
-install: $(INSTALLED)
+install: $(DEV)
 
-# The core alone, after a change of its sources, with warnings as errors; needs cmake, ninja and nanobind.
-core:
-	cmake -S . -B build/dev -G Ninja -DHARDWOOD_STRICT=ON -DPython_EXECUTABLE="$$(command -v python3)" > /dev/null
-	cmake --build build/dev
-
-$(INSTALLED): pyproject.toml CMakeLists.txt $(wildcard src/core/*.h src/core/*.cpp src/core/*/*.h src/core/*/*.cpp)
+$(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	$(BIN)/hardwood warm-up
+
+$(USER): pyproject.toml CMakeLists.txt $(CORE) | $(BIN)/python compiler
+	$(PIP) --editable .
 	touch $@
+
+$(DEV): pyproject.toml CMakeLists.txt $(CORE) | $(BIN)/python compiler
+	$(PIP) --editable '.[dev]'
+	touch $@ $(USER)
+
+compiler:
+	@for c in "$$CXX" c++ g++ clang++; do test -n "$$c" && command -v "$$c" > /dev/null && exit 0; done; \
+	echo "hardwood needs a C++ compiler to be built, and none was found: install g++ or clang++." >&2; exit 1
+
+# --- The core alone, for those who change it; with the tools of .venv, or those on the PATH where there is none. ---
+TOOLS := PATH="$(abspath $(BIN)):$$PATH"
+CMAKE := $(TOOLS) cmake -G Ninja -S . -DPython_EXECUTABLE="$$($(TOOLS) command -v python3)"
+
+# After a change of its sources; warnings are errors.
+core:
+	$(CMAKE) -B build/dev -DHARDWOOD_STRICT=ON > /dev/null
+	$(TOOLS) cmake --build build/dev
+	@touch -c $(USER) $(DEV)
+
+# With AddressSanitizer, UndefinedBehaviorSanitizer and checked spans, in a folder of its own beside a copy of the package:
+# the tests of the core, then a fuzz of so many seconds.
+SECONDS ?= 300
+SANITIZED := build/sanitize/site
+sanitize:
+	$(CMAKE) -B build/sanitize/build -DHARDWOOD_STRICT=ON -DHARDWOOD_SANITIZE=ON -DHARDWOOD_CHECKED=ON \
+		-DHARDWOOD_OUTPUT=$(abspath $(SANITIZED))/hardwood > /dev/null
+	$(TOOLS) cmake --build build/sanitize/build
+	tar -C src --exclude='_core*.so' --exclude=__pycache__ -cf - hardwood | tar -C $(SANITIZED) -xf -
+	$(SANITIZER) -m pytest -q -p no:cacheprovider -p no:xdist --no-cov tests/core
+	$(SANITIZER) tests/core/fuzz.py --seconds $(SECONDS)
+
+# Python itself is not built with sanitizers, so their libraries are loaded before it.
+SANITIZER = $(TOOLS) PYTHONPATH=$(abspath $(SANITIZED)):$(abspath tests) ASAN_OPTIONS=detect_leaks=0 \
+	LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} -print-file-name=libstdc++.so)" python3
+
+# clang-format and clang-tidy, where they are installed; the latter where `make core` has run, after changes of the core.
+lint-core:
+	@if command -v clang-format > /dev/null; then clang-format --dry-run -Werror $(CORE); \
+	else echo "clang-format is not installed: skipped"; fi
+	@if command -v clang-tidy > /dev/null && test -e build/dev/compile_commands.json; then $(MAKE) -s build/dev/.tidy; \
+	else echo "clang-tidy is not installed, or make core has not run: skipped"; fi
+
+build/dev/.tidy: .clang-tidy $(CORE)
+	clang-tidy --quiet -p build/dev $(filter %.cpp,$(CORE)) 2> /dev/null
+	touch $@
+
+# Wheel and source distribution; the wheel is then installed and tried where no compiler is.
+dist: $(USER)
+	$(PIP) build
+	rm -rf dist build/dist
+	$(BIN)/python -m build --outdir dist
+	$(PYTHON) -m venv build/dist
+	env PATH="$(abspath build/dist/bin)" CXX= build/dist/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	cd build/dist && env PATH="$(abspath build/dist/bin)" ./bin/hardwood demo
+	ls -l dist
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage docs/_build
+	rm -rf $(VENV) build dist src/hardwood/_core*.so
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage docs/_build
