@@ -9,7 +9,7 @@ import pytest
 
 from hardwood import GreedyRobustTreeClassifier, InvalidInputError, RobustForestClassifier, Tree
 from hardwood.data import datasets
-from hardwood.ensembles.voting import Ensemble
+from hardwood.ensembles.voting import VotingEnsemble
 from hardwood.estimators.forest import UndecidedAttackWarning
 from oracle import answer
 
@@ -73,7 +73,7 @@ def test_votes_by_hand() -> None:
 
     A box around .3 of class 0 is safe as long as it does not pass .4, although the first tree is wrong already.
     """
-    forest = Ensemble((stump(0, 0.2, 0, 1), stump(0, 0.4, 0, 1), stump(0, 0.6, 0, 1)))
+    forest = VotingEnsemble((stump(0, 0.2, 0, 1), stump(0, 0.4, 0, 1), stump(0, 0.6, 0, 1)))
     X = np.array([[0.1], [0.3], [0.4], [0.5], [0.9]])
     assert forest.votes(X).tolist() == [[3, 0], [2, 1], [2, 1], [1, 2], [0, 3]]
     assert forest.predict(X).tolist() == [0, 0, 0, 1, 1]
@@ -87,7 +87,7 @@ def test_trees_that_cannot_be_wrong_together_need_the_exact_program() -> None:
     Tree by tree the attacker gets two of three votes; at no single point does it. So neither certificate nor search
     decides, the program proves the sample robust.
     """
-    forest = Ensemble((stump(0, 0.5, 1, 0), stump(0, 0.5, 0, 1), leaf(0)))
+    forest = VotingEnsemble((stump(0, 0.5, 1, 0), stump(0, 0.5, 0, 1), leaf(0)))
     open_question = forest.robustness([[0.5]], [0], 0.2, exact=False)
     assert (open_question.is_fooled.tolist(), open_question.is_robust.tolist()) == ([False], [False])
     assert open_question.interval() == (0.0, 1.0)
@@ -97,14 +97,14 @@ def test_trees_that_cannot_be_wrong_together_need_the_exact_program() -> None:
 
 
 def test_ties_go_to_the_class_that_comes_first() -> None:
-    tied = Ensemble((leaf(0), leaf(1)))
+    tied = VotingEnsemble((leaf(0), leaf(1)))
     assert tied.predict(np.array([[0.0]])).tolist() == [0]
     assert tied.robustness([[0.0], [0.0]], [0, 1], 0.0).is_fooled.tolist() == [False, True]
 
 
 def test_undecided_samples_are_lost_and_said_to_be() -> None:
     forest = RobustForestClassifier(2, attack=0.2).fit([[0.0], [1.0]], [0, 1])
-    forest.ensemble_ = Ensemble((stump(0, 0.5, 1, 0), stump(0, 0.5, 0, 1), leaf(0)))
+    forest.ensemble_ = VotingEnsemble((stump(0, 0.5, 1, 0), stump(0, 0.5, 0, 1), leaf(0)))
     with pytest.warns(UndecidedAttackWarning, match="1 of 1"):
         assert forest.adversarial_score([[0.5]], [0], time_limit=0.0) == 0.0
 
@@ -163,6 +163,6 @@ def test_what_makes_no_forest_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="n_estimators=0"):
         RobustForestClassifier(0).fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(InvalidInputError, match="at least one tree"):
-        Ensemble(())
+        VotingEnsemble(())
     with pytest.raises(InvalidInputError, match="share features"):
-        Ensemble((leaf(0, 1), leaf(0, 2)))
+        VotingEnsemble((leaf(0, 1), leaf(0, 2)))

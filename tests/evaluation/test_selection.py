@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from hardwood import AttackModel, InvalidInputError, Problem, RobustTreeCV, Status, adversarial_accuracy
-from hardwood.evaluation.selection import Candidate, best_candidate, candidates
+from hardwood.evaluation.selection import Candidate, best_candidate, combinations
 from hardwood.solvers.parallel import in_threads
 from hardwood.solvers.stopping import Interrupt
 from hardwood.tree.reach import objective
 
 
 def test_simple_candidates_come_first_and_a_leaf_only_once() -> None:
-    found = candidates((2, 0, 1, 1), (1.5, 0.5, 1.0), (0.1, 0.0))
+    found = combinations((2, 0, 1, 1), (1.5, 0.5, 1.0), (0.1, 0.0))
     assert found[0] == Candidate(0, 1.0, 0.0)
     assert [c for c in found if c.max_depth == 0] == found[:1]
     assert [c.radius_factor for c in found if c.max_depth == 1] == [1.0, 1.0, 0.5, 0.5, 1.5, 1.5]

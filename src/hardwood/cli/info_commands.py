@@ -11,6 +11,7 @@ from hardwood.cli.app import app
 from hardwood.cli.inputs import JsonOption
 from hardwood.cli.output import percent, print_json, print_table
 from hardwood.solvers import registered_solvers
+from hardwood.solvers.result import Status
 
 
 @app.command()
@@ -53,7 +54,7 @@ def _engines_text(engines: dict[str, bool]) -> str:
 
 @app.command()
 def demo(
-    depth: Annotated[int, typer.Option("--depth", "-d", help="Largest number of splits on a path.")] = 2,
+    depth: Annotated[int, typer.Option("--depth", "-d", min=1, help="Largest number of splits on a path.")] = 2,
     time_limit: Annotated[float, typer.Option(help="Seconds for the solver.")] = 30.0,
 ) -> None:
     """Learn robust trees on data that comes with scikit-learn: nothing to download."""
@@ -96,7 +97,12 @@ def demo(
         ],
     )
     typer.echo("The optimal robust tree:\n")
-    tree = optimal.tree_
-    typer.echo(replace(tree, feature_names=names).to_text())
-    typer.echo(f"\n{optimal.result_.summary()}\n")
+    typer.echo(replace(optimal.tree_, feature_names=names).to_text())
+    result = optimal.result_
+    said = f"It loses {result.objective:g} of {len(X)} training samples to the attacker; "
+    if result.status is Status.OPTIMAL:
+        said += f"no tree of depth {depth} loses fewer: proven in {result.runtime:.1f} s."
+    else:
+        said += f"no tree of depth {depth} loses fewer than {result.bound:g} (stopped after {result.runtime:.0f} s)."
+    typer.echo(f"\n{said}\n")
     typer.echo("Try next: hardwood solvers; hardwood demo --depth 3; hardwood fit YOUR.csv --target CLASS --attack 5%")

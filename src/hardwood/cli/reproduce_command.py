@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hardwood.cli.app import app
 from hardwood.cli.inputs import checked_jobs
 from hardwood.errors import InvalidInputError, MissingEngineError
+
+if TYPE_CHECKING:
+    from hardwood.experiments.grid import Grid
+    from hardwood.experiments.log import Log
 
 MOST_ROWS, MOST_COLUMNS = 30, 130
 """Larger tables are not printed; they are in the files."""
@@ -44,12 +49,7 @@ def reproduce(
     wait: Annotated[bool, typer.Option("--wait", help="Wait for another process that writes to the folder.")] = False,
 ) -> None:
     """Run an experiment of the paper, or go on with one that was stopped, and write its tables, figures and report."""
-    from hardwood.experiments.cells import load_set
     from hardwood.experiments.grid_file import load_grid
-    from hardwood.experiments.log import open_log
-    from hardwood.experiments.outputs import write_figures, write_report, write_tables
-    from hardwood.experiments.progress import watch
-    from hardwood.experiments.runner import DaskCluster, local_processes, run_grid
 
     slots = checked_jobs(jobs or -1)
     grid = load_grid(
@@ -65,26 +65,43 @@ def reproduce(
     if grid.kind != "curve" and not grid.methods:
         raise InvalidInputError("none of the methods can run here")
     results = output / f"{grid.name}.jsonl"
-    cluster = DaskCluster(dask) if dask is not None else None
-    slots = cluster.slots if cluster is not None else slots
     try:
-        with open_log(results, wait=wait) as writer, watch() as watcher:
-            run_grid(
-                grid,
-                writer,
-                lambda name: load_set(name, data),
-                cluster or local_processes(slots),
-                slots=slots,
-                retry_failed=retry_failed,
-                watcher=watcher,
-            )
-            log = writer.log
+        log = _run(grid, results, data, slots, dask, retry_failed=retry_failed, wait=wait)
     except KeyboardInterrupt:
         typer.echo(f"Stopped. The same command goes on where this one stopped; results so far: {results}", err=True)
         raise
-    finally:
-        if cluster is not None:
-            cluster.close()
+    _write(grid, log, results, output)
+
+
+def _run(
+    grid: Grid, results: Path, data: Path | None, slots: int, dask: str | None, *, retry_failed: bool, wait: bool
+) -> Log:
+    """Run what has not been run, here or on a cluster, and return all results."""
+    from hardwood.experiments.cells import load_set
+    from hardwood.experiments.log import open_log
+    from hardwood.experiments.progress import watch
+    from hardwood.experiments.runner import DaskCluster, local_processes, run_grid
+
+    with ExitStack() as stack:
+        writer = stack.enter_context(open_log(results, wait=wait))
+        cluster = None if dask is None else stack.enter_context(closing(DaskCluster(dask)))
+        slots = slots if cluster is None else cluster.slots
+        run_grid(
+            grid,
+            writer,
+            lambda name: load_set(name, data),
+            cluster or local_processes(slots),
+            slots=slots,
+            retry_failed=retry_failed,
+            watcher=stack.enter_context(watch()),
+        )
+        return writer.log
+
+
+def _write(grid: Grid, log: Log, results: Path, output: Path) -> None:
+    """Write and show what the results amount to."""
+    from hardwood.experiments.outputs import write_figures, write_report, write_tables
+
     for name, table in write_tables(grid, log, output / "tables").items():
         text = table.to_text()
         fits = len(table.rows) <= MOST_ROWS and max(map(len, text.splitlines()[1:3])) <= MOST_COLUMNS

@@ -48,7 +48,7 @@ class Robustness:
 
 
 @dataclass(frozen=True, eq=False)
-class Ensemble:
+class VotingEnsemble:
     """Trees over the same features and classes; the class with the most votes wins, the first of several."""
 
     trees: tuple[Tree, ...]

@@ -19,7 +19,7 @@ from hardwood.errors import InvalidInputError
 from hardwood.estimators.base import BaseRobustTree
 from hardwood.estimators.trees import RobustTreeClassifier
 from hardwood.evaluation.metrics import adversarial_accuracy
-from hardwood.evaluation.selection import Candidate, best_candidate, candidates
+from hardwood.evaluation.selection import Candidate, best_candidate, combinations
 from hardwood.export import from_sklearn
 from hardwood.problem.problem import Problem
 from hardwood.solvers.options import Kind, Number, Whole, count_threads, shown
@@ -197,7 +197,7 @@ class RobustTreeCV(BaseRobustTree):
         sample_weight : array-like of shape (n_samples,) or None
             Cost of losing each sample, in training and in the scores.
         """
-        offered = candidates(
+        offered = combinations(
             _checked(self.max_depths, "max_depths", Whole(0)),
             _checked(self.radius_factors, "radius_factors", FINITE),
             _checked(self.leaf_penalties, "leaf_penalties", FINITE),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hardwood.arrays import FloatArray
 from hardwood.attack.model import AttackModel
 from hardwood.ensembles.forest import grow_forest
-from hardwood.ensembles.voting import Ensemble
+from hardwood.ensembles.voting import VotingEnsemble
 from hardwood.estimators.base import BaseRobustClassifier, seed_of
 from hardwood.problem.problem import prepare
 from hardwood.solvers.greedy import GreedyLearner
@@ -60,7 +60,7 @@ class RobustForestClassifier(BaseRobustClassifier):
     Attributes
     ----------
     trees_ : tuple of Tree
-    ensemble_ : Ensemble
+    ensemble_ : VotingEnsemble
         The trees as one; evaluates attacks.
     attack_ : AttackModel
         The attack in the units of X.
@@ -71,7 +71,7 @@ class RobustForestClassifier(BaseRobustClassifier):
     """
 
     trees_: tuple[Tree, ...]
-    ensemble_: Ensemble
+    ensemble_: VotingEnsemble
     attack_: AttackModel
 
     def __init__(
@@ -133,7 +133,7 @@ class RobustForestClassifier(BaseRobustClassifier):
             n_jobs=count_threads(self.n_jobs),
             random_state=seed_of(self.random_state),
         )
-        self.ensemble_ = Ensemble(self.trees_)
+        self.ensemble_ = VotingEnsemble(self.trees_)
         assert problem.attack is not None
         self.attack_ = problem.attack
         self.classes_ = problem.classes

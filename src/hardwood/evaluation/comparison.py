@@ -20,7 +20,7 @@ from hardwood.attack.model import AttackModel
 from hardwood.bounds import matching_bound
 from hardwood.data.frames import as_matrix, check_finite
 from hardwood.data.labels import as_labels
-from hardwood.ensembles.voting import Ensemble
+from hardwood.ensembles.voting import VotingEnsemble
 from hardwood.errors import InvalidInputError
 from hardwood.evaluation.methods import Method, Task, find_method
 from hardwood.evaluation.metrics import accuracy, adversarial_accuracy
@@ -61,7 +61,7 @@ class Row:
         To learn.
     ended_by : str
         Why the learner stopped.
-    model : Tree or Ensemble
+    model : Tree or VotingEnsemble
     """
 
     name: str
@@ -72,7 +72,7 @@ class Row:
     leaves: int
     seconds: float
     ended_by: str
-    model: Tree | Ensemble
+    model: Tree | VotingEnsemble
 
 
 @dataclass(frozen=True)
@@ -261,7 +261,7 @@ def _choose(names: Sequence[str] | None, n_classes: int) -> tuple[list[Method], 
     return [method for method in chosen if method.name not in left_out], left_out
 
 
-def _score(model: Tree | Ensemble, X: FloatArray, y: NDArray[Any], attack: AttackModel) -> Score:
+def _score(model: Tree | VotingEnsemble, X: FloatArray, y: NDArray[Any], attack: AttackModel) -> Score:
     if isinstance(model, Tree):
         attacked = adversarial_accuracy(model, X, y, attack)
         return Score(accuracy(model, X, y), attacked, attacked)

@@ -16,7 +16,7 @@ from hardwood.tree.tree import Tree
 
 
 @dataclass(frozen=True)
-class Step:
+class PathStep:
     """One split on the path of a sample.
 
     Attributes
@@ -68,7 +68,7 @@ class Explanation:
     Attributes
     ----------
     prediction : Any
-    path : tuple of Step
+    path : tuple of PathStep
     cheapest_change : Change or None
         None where no change of any size flips the decision, or where distances are not defined (categories, missing
         values).
@@ -77,7 +77,7 @@ class Explanation:
     """
 
     prediction: Any
-    path: tuple[Step, ...]
+    path: tuple[PathStep, ...]
     cheapest_change: Change | None
     attacker_succeeds: bool
 
@@ -150,7 +150,7 @@ def explain(tree: Tree, row: Any, attack: Any = 0.0, *, label: Any = None) -> Ex
         goes_left = bool(tree.decision_path(row)[0, tree.left[node]])
         value = float(matrix[0, j])
         path.append(
-            Step(
+            PathStep(
                 int(node),
                 tree.condition(int(node), left=goes_left),
                 _shown_value(tree, row, j, value),

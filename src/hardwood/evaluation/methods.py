@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hardwood.ensembles.forest import grow_forest
-from hardwood.ensembles.voting import Ensemble
+from hardwood.ensembles.voting import VotingEnsemble
 from hardwood.errors import InvalidInputError
 from hardwood.problem.problem import Problem
 from hardwood.solvers import get_solver, registered_solvers, solve
@@ -97,7 +97,7 @@ class Task:
 class Learned:
     """What a method brings back."""
 
-    model: Tree | Ensemble
+    model: Tree | VotingEnsemble
     bound: float = 0.0
     ended_by: str = "heuristic"
 
@@ -171,7 +171,7 @@ def _cart(task: Task) -> Tree:
 def _forest(task: Task) -> Learned:
     learner = GreedyLearner(max_features="sqrt")
     trees = grow_forest(task.problem, learner, 100, n_jobs=task.n_jobs, random_state=task.random_state)
-    return Learned(Ensemble(trees))
+    return Learned(VotingEnsemble(trees))
 
 
 def _without_attacker(task: Task) -> Learned:

@@ -27,7 +27,7 @@ class Candidate(NamedTuple):
     leaf_penalty: float = 0.0
 
 
-def candidates(
+def combinations(
     max_depths: Iterable[int], radius_factors: Iterable[float] = (1.0,), leaf_penalties: Iterable[float] = (0.0,)
 ) -> list[Candidate]:
     """Return all combinations, the preferred of equals first.
@@ -55,6 +55,6 @@ def best_candidate(scores: Mapping[Candidate, Sequence[float]]) -> Candidate | N
     Parameters
     ----------
     scores : mapping of Candidate to sequence of float
-        Scores on the folds, candidates in the order of `candidates`.
+        Scores on the folds, candidates in the order of `combinations`.
     """
     return max(scores, key=lambda candidate: mean_score(scores[candidate]), default=None)

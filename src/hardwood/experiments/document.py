@@ -12,7 +12,7 @@ from hardwood.experiments.grid import Grid
 from hardwood.experiments.log import Log
 from hardwood.experiments.outcomes import Failure, FitOutcome
 from hardwood.experiments.records import CellRecord
-from hardwood.experiments.tables import Table, tables_of
+from hardwood.experiments.tables import TextTable, tables_of
 
 
 def document_of(logs: Sequence[Log]) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def document_of(logs: Sequence[Log]) -> dict[str, Any]:
     }
 
 
-def _table(name: str, table: Table) -> dict[str, Any]:
+def _table(name: str, table: TextTable) -> dict[str, Any]:
     return {
         "name": name,
         "title": table.title,

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from hardwood.data.fields import Fields
 from hardwood.evaluation.methods import Method, Recipe
-from hardwood.evaluation.selection import Candidate, candidates
+from hardwood.evaluation.selection import Candidate, combinations
 from hardwood.experiments.cells import FitCell, read_recipe
 from hardwood.plain_data import as_items, as_number, as_text
 
@@ -58,7 +58,7 @@ class Grid:
 
     def candidates(self, method: Method) -> list[Candidate]:
         """Return what cross validation chooses among, the preferred of equals first."""
-        return candidates(self.depths, method.radius_factors)
+        return combinations(self.depths, method.radius_factors)
 
     def fit_cell(
         self, instance: tuple[str, float], method: Method, seed: int, candidate: Candidate, fold: int | None = None

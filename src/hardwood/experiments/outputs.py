@@ -10,12 +10,12 @@ from hardwood.experiments.document import document_of
 from hardwood.experiments.figures import draw
 from hardwood.experiments.grid import Grid
 from hardwood.experiments.log import Log, make_folder
-from hardwood.experiments.tables import Table, tables_of
+from hardwood.experiments.tables import TextTable, tables_of
 from hardwood.files import write_whole
 from hardwood.report.page import render
 
 
-def write_tables(grid: Grid, log: Log, folder: Path) -> dict[str, Table]:
+def write_tables(grid: Grid, log: Log, folder: Path) -> dict[str, TextTable]:
     """Write the tables of an experiment as Markdown, CSV and LaTeX, and return them by name."""
     make_folder(folder)
     tables = tables_of(grid, log)

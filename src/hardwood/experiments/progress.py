@@ -54,7 +54,7 @@ def as_duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def describe(record: CellRecord) -> str:
+def describe_record(record: CellRecord) -> str:
     """One line about a cell that has ended."""
     label, outcome = record.cell.label, record.outcome
     if isinstance(outcome, Failure):
@@ -83,7 +83,7 @@ class PlainLines:
     def ended(self, record: CellRecord) -> None:
         """Say how a cell ended."""
         self._tally.count(record)
-        print(f"[{self._tally}] {describe(record)}", file=self._stream, flush=True)
+        print(f"[{self._tally}] {describe_record(record)}", file=self._stream, flush=True)
 
 
 class LiveLine:
@@ -103,7 +103,7 @@ class LiveLine:
         """Move on by one cell."""
         self._tally.count(record)
         if record.has_failed:
-            self._bar.console.print(describe(record), markup=False, highlight=False)
+            self._bar.console.print(describe_record(record), markup=False, highlight=False)
         self._show()
 
     def _show(self) -> None:

@@ -27,7 +27,7 @@ NOTHING = "–"
 
 
 @dataclass(frozen=True)
-class Table:
+class TextTable:
     """Text in rows and columns.
 
     Attributes
@@ -115,7 +115,7 @@ def _latex(text: str) -> str:
     return "".join(_LATEX.get(letter, letter) for letter in text)
 
 
-def tables_of(grid: Grid, log: Log) -> dict[str, Table]:
+def tables_of(grid: Grid, log: Log) -> dict[str, TextTable]:
     """Return the tables of an experiment by the names of their files."""
     if grid.kind == "selection":
         return {f"{grid.name}-aggregate": aggregate(grid, log), f"{grid.name}-instances": per_instance(grid, log)}
@@ -129,7 +129,7 @@ def tables_of(grid: Grid, log: Log) -> dict[str, Table]:
     return tables
 
 
-def aggregate(grid: Grid, log: Log) -> Table:
+def aggregate(grid: Grid, log: Log) -> TextTable:
     """Return the paper's table: mean adversarial accuracy, mean rank and wins, theirs and ours."""
     result = standings(grid, log)
     total = len(instances_of(grid))
@@ -161,7 +161,7 @@ def aggregate(grid: Grid, log: Log) -> Table:
         for name, published in PUBLISHED.items()
         if name not in result
     ]
-    return Table(
+    return TextTable(
         "Adversarial accuracy on the test part",
         ["method", "mean", "mean rank", "wins", "instances", "paper: mean", "paper: mean rank", "paper: wins"],
         rows,
@@ -175,7 +175,7 @@ def aggregate(grid: Grid, log: Log) -> Table:
     )
 
 
-def per_instance(grid: Grid, log: Log) -> Table:
+def per_instance(grid: Grid, log: Log) -> TextTable:
     """Return the test score of every method on every instance, with the depth that was chosen."""
     found = {method.name: final_fits(grid, log, method) for method in grid.methods}
     rows, bold = [], set()
@@ -196,7 +196,7 @@ def per_instance(grid: Grid, log: Log) -> Table:
             if here[name] == max(here.values()):
                 bold.add((i, k + 2))
         rows.append(row)
-    return Table(
+    return TextTable(
         "Adversarial accuracy on the test part, by instance",
         ["data set", "ε", *found],
         rows,
@@ -205,7 +205,7 @@ def per_instance(grid: Grid, log: Log) -> Table:
     )
 
 
-def shares(grid: Grid, log: Log) -> Table:
+def shares(grid: Grid, log: Log) -> TextTable:
     """Return, by depth, how often optimality was proven, and the ratios of the paper's figure."""
     rows = []
     total = len(instances_of(grid))
@@ -221,7 +221,7 @@ def shares(grid: Grid, log: Log) -> Table:
                 *_mean_and_least(list(at_depth.to_bound.values())),
             ]
         )
-    return Table(
+    return TextTable(
         "Proven optima and ratios by depth, training part",
         [
             "depth",
@@ -252,7 +252,7 @@ def _mean_and_least(values: list[float]) -> tuple[str, str]:
     return (_number(sum(values) / len(values)), _number(min(values))) if values else (NOTHING, NOTHING)
 
 
-def fits(grid: Grid, log: Log) -> Table:
+def fits(grid: Grid, log: Log) -> TextTable:
     """Return every fit of a grid without selection."""
     rows = []
     for depth in grid.depths:
@@ -275,10 +275,10 @@ def fits(grid: Grid, log: Log) -> Table:
                 )
     rows.sort(key=lambda row: (row[0], float(row[3]), int(row[4])))
     columns = ["data set", "method", "status", "ε", "depth", "errors", "bound", "training", "test", "seconds"]
-    return Table("Fits on the training part, adversarial accuracy", columns, rows, left=3)
+    return TextTable("Fits on the training part, adversarial accuracy", columns, rows, left=3)
 
 
-def over_time(grid: Grid, log: Log) -> Table:
+def over_time(grid: Grid, log: Log) -> TextTable:
     """Return the mean training error at some moments."""
     moments = [moment for moment in (0.1, 1.0, 10.0, 100.0, 1000.0) if moment < grid.time_limit] + [grid.time_limit]
     rows = []
@@ -286,21 +286,21 @@ def over_time(grid: Grid, log: Log) -> Table:
         found = list(fits_at(grid, log, method, grid.depths[0]).values())
         errors = [mean_and_error([error_at(outcome, moment) for _, outcome in found])[0] for moment in moments]
         rows.append([method.name, *(_number(error) for error in errors), str(len(found))])
-    return Table(
+    return TextTable(
         f"Mean share of training samples lost over time, depth {grid.depths[0]}",
         ["method", *(f"{moment:g} s" for moment in moments), "instances"],
         rows,
     )
 
 
-def chosen_radii(grid: Grid, log: Log) -> Table:
+def chosen_radii(grid: Grid, log: Log) -> TextTable:
     """Return the radii at 75 %, 50 % and 25 % of the bound's range, ours and the paper's."""
     rows = []
     for dataset in grid.datasets:
         curve = log.curve(key_of(CurveCell(dataset)))
         ours = NOTHING if curve is None else _radii_text(curve.chosen)
         rows.append([dataset, ours, _radii_text(PAPER_RADII[dataset]) if dataset in PAPER_RADII else NOTHING])
-    return Table("Radii at 75 %, 50 % and 25 % of the bound's range", ["data set", "ours", "paper"], rows)
+    return TextTable("Radii at 75 %, 50 % and 25 % of the bound's range", ["data set", "ours", "paper"], rows)
 
 
 def _radii_text(radii: tuple[float, ...]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hardwood.ensembles.scores import Ensemble, Link, Rule, TreeOfScores
-from hardwood.ensembles.voting import Ensemble as Vote
+from hardwood.ensembles.voting import VotingEnsemble
 from hardwood.errors import InvalidInputError
 from hardwood.tree.tree import Tree
 
@@ -47,7 +47,7 @@ def scored(tree: Tree) -> TreeOfScores:
 def _trees_of(model: Any) -> tuple[Tree, ...] | None:
     if isinstance(model, Tree):
         return (model,)
-    if isinstance(model, Vote):
+    if isinstance(model, VotingEnsemble):
         return model.trees
     if type(model).__module__.split(".")[0] != "hardwood":
         return None
