@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import floor, gcd, log2
+from math import floor, fsum, gcd, log2
 
 import numpy as np
 
@@ -41,6 +41,9 @@ class SearchModel:
         Cost of a leaf in parts.
     forbidden : int
         More than any tree costs.
+    resolution : float
+        Largest difference between an objective and its parts: the sum of what was rounded off, 0 for whole weights and
+        for fractions of powers of two such as 0.25.
     core : SearchProblem
         The same in the compiled core.
     """
@@ -52,6 +55,7 @@ class SearchModel:
     step: int
     penalty: int
     forbidden: int
+    resolution: float
     core: _core.SearchProblem
 
     @classmethod
@@ -77,7 +81,11 @@ class SearchModel:
             step=step,
             min_leaf=problem.min_samples_leaf,
         )
-        return cls(problem, first, scaled, scale, step, penalty, forbidden, core)
+        rounded_off = 0.0
+        if not problem.has_integer_weights:
+            # The scale is a power of two, so each difference is exact.
+            rounded_off = fsum(weight - scaled / scale) + (problem.leaf_penalty - penalty / scale) * most_leaves
+        return cls(problem, first, scaled, scale, step, penalty, forbidden, rounded_off, core)
 
     @property
     def n(self) -> int:
@@ -97,13 +105,6 @@ class SearchModel:
     def depth(self) -> int:
         """Depth to which the core searches."""
         return min(self.most_splits, DEEPEST)
-
-    @property
-    def resolution(self) -> float:
-        """Largest difference between an objective and its parts: each weight and penalty is rounded down to a part."""
-        if self.problem.has_integer_weights:
-            return 0.0
-        return float(self.n + min(2 ** min(self.problem.max_depth, 40), self.n + 1)) / self.scale
 
     @property
     def is_exhaustive(self) -> bool:

@@ -1,0 +1,341 @@
+"""Every function of the search core against a short twin in plain Python that looks at all splits."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import hardwood._core as _core
+from hardwood.arrays import IntArray, RankArray
+
+Nested = tuple  # (feature, threshold, left, right), or a class as an int
+
+
+class Case(NamedTuple):
+    lower: RankArray
+    upper: RankArray
+    n_ranks: IntArray
+    label: IntArray
+    count: IntArray
+    weight: IntArray
+    n_classes: int
+    penalty: int
+    min_leaf: int
+
+    @property
+    def forbidden(self) -> int:
+        return int(self.weight.sum()) + self.penalty * 17 + 1
+
+    def core(self) -> _core.SearchProblem:
+        return _core.SearchProblem(
+            self.lower,
+            self.upper,
+            np.arange(len(self.label)),
+            self.n_ranks,
+            self.label,
+            self.count,
+            self.weight,
+            n_classes=self.n_classes,
+            penalty=self.penalty,
+            forbidden=self.forbidden,
+            step=1,
+            min_leaf=self.min_leaf,
+        )
+
+
+def random_case(seed: int, most: int = 12) -> Case:
+    """Boxes on few ranks, so that ties and touching boxes are common; some ends are infinite."""
+    rng = np.random.default_rng([seed, 77])
+    n, p = int(rng.integers(1, most + 1)), int(rng.integers(1, 4))
+    n_classes = int(rng.integers(2, 5))
+    n_ranks = rng.integers(1, 7, p)
+    ends = np.sort(rng.integers(0, n_ranks, (2, n, p)), axis=0).astype(np.int32)
+    lower = np.where(rng.random((n, p)) < 0.1, -1, ends[0]).astype(np.int32)
+    upper = np.where(rng.random((n, p)) < 0.1, n_ranks, ends[1]).astype(np.int32)
+    return Case(
+        lower,
+        upper,
+        n_ranks,
+        rng.integers(0, n_classes, n),
+        rng.integers(1, 4, n),
+        rng.integers(0, 40, n),
+        n_classes,
+        int(rng.choice([0, 0, 3])),
+        int(rng.choice([0, 0, 2])),
+    )
+
+
+def nested_of(rows: IntArray, node: int = 0) -> Nested | int:
+    feature, threshold, left, right, label = (int(v) for v in rows[:, node])
+    return label if left < 0 else (feature, threshold, nested_of(rows, left), nested_of(rows, right))
+
+
+def cost_of(tree: Nested | int, case: Case) -> int:
+    """Weight of the samples that reach a leaf of another class, and the leaves; `forbidden` if a leaf is too small."""
+    lost: set[int] = set()
+    certain: list[int] = []
+
+    def walk(node: Nested | int, samples: list[int], alone: set[int]) -> None:
+        if not isinstance(node, tuple):
+            lost.update(i for i in samples if case.label[i] != node)
+            certain.append(sum(int(case.count[i]) for i in alone))
+            return
+        j, t, left, right = node
+        to_left = [i for i in samples if case.lower[i, j] <= t]
+        to_right = [i for i in samples if case.upper[i, j] > t]
+        walk(left, to_left, alone - set(to_right))
+        walk(right, to_right, alone - set(to_left))
+
+    everyone = list(range(len(case.label)))
+    walk(tree, everyone, set(everyone))
+    if isinstance(tree, tuple) and min(certain) < case.min_leaf:
+        return case.forbidden
+    return sum(int(case.weight[i]) for i in lost) + case.penalty * len(certain)
+
+
+def trees(case: Case, depth: int) -> list[Nested | int]:
+    """All trees of at most so many splits on a path."""
+    leaves: list[Nested | int] = list(range(case.n_classes))
+    if depth == 0:
+        return leaves
+    below = trees(case, depth - 1)
+    splits = [(j, t) for j in range(len(case.n_ranks)) for t in range(int(case.n_ranks[j]))]
+    return leaves + [(j, t, a, b) for (j, t), a, b in product(splits, below, below)]
+
+
+def best_of_depth_two(case: Case) -> int:
+    """The optimum of depth 2: for each root split all pairs of subtrees, by the sets of samples that each loses."""
+
+    def outcomes(samples: frozenset[int], alone: frozenset[int]) -> set[tuple[frozenset[int], int]]:
+        """Samples lost and leaves of every allowed subtree of depth at most 1."""
+
+        def leaf(reaching: frozenset[int], certain: frozenset[int]) -> list[frozenset[int]]:
+            if sum(int(case.count[i]) for i in certain) < case.min_leaf:
+                return []
+            return [frozenset(i for i in reaching if case.label[i] != c) for c in range(case.n_classes)]
+
+        found = {(lost, 1) for lost in leaf(samples, alone)}
+        for j in range(len(case.n_ranks)):
+            for t in range(int(case.n_ranks[j])):
+                left = frozenset(i for i in samples if case.lower[i, j] <= t)
+                right = frozenset(i for i in samples if case.upper[i, j] > t)
+                found |= {(a | b, 2) for a in leaf(left, alone - right) for b in leaf(right, alone - left)}
+        return found
+
+    everyone = frozenset(range(len(case.label)))
+    weight_of = lambda lost: sum(int(case.weight[i]) for i in lost)  # noqa: E731
+    best = min(cost_of(c, case) for c in range(case.n_classes))
+    for j in range(len(case.n_ranks)):
+        for t in range(int(case.n_ranks[j])):
+            left = frozenset(i for i in everyone if case.lower[i, j] <= t)
+            right = frozenset(i for i in everyone if case.upper[i, j] > t)
+            for (a, m), (b, n) in product(outcomes(left, everyone - right), outcomes(right, everyone - left)):
+                best = min(best, weight_of(a | b) + case.penalty * (m + n))
+    return best
+
+
+def solved(case: Case, depth: int, options: _core.SearchOptions, n_threads: int = 1) -> tuple[int, list[int]]:
+    """Run one stage that asks for anything better than nothing; the optimum and the costs of the trees on the way."""
+    core = case.core()
+    search = _core.RootSearch(core, options, depth, n_threads, _core.Control())
+    search.start(case.forbidden, case.forbidden)
+    costs = []
+    is_running = True
+    while is_running:
+        found, settled, items, is_running = search.wait(0.05)
+        for cost, rows in found:
+            assert cost_of(nested_of(rows), case) == cost
+            costs.append(cost)
+    search.stop()
+    assert settled == items
+    assert search.cutoff == search.best == min(costs, default=case.forbidden)
+    return search.best, costs
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_best_stump_is_the_best_of_all_stumps(block: int) -> None:
+    for seed in range(50 * block, 50 * (block + 1)):
+        case = random_case(seed)
+        cost, rows = _core.best_stump(case.core())
+        expected = min(cost_of(tree, case) for tree in trees(case, 1) if not _is_too_small_a_leaf(tree, case))
+        assert cost == expected == cost_of(nested_of(rows), case), f"seed {seed}"
+
+
+def _is_too_small_a_leaf(tree: Nested | int, case: Case) -> bool:
+    return isinstance(tree, tuple) and cost_of(tree, case) == case.forbidden
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_a_stage_of_depth_two_finds_the_optimum_of_all_trees(block: int) -> None:
+    for seed in range(20 * block, 20 * (block + 1)):
+        case = random_case(seed, most=8)
+        best, _ = solved(case, 2, _core.SearchOptions())
+        leaf = min(cost_of(c, case) for c in range(case.n_classes))
+        assert min(best, leaf) == best_of_depth_two(case), f"seed {seed}"
+
+
+def test_random_options_within_their_ranges_never_change_an_optimum() -> None:
+    switches = ("first_tree", "use_memory", "use_ranges", "use_pool", "use_lazy_scan", "use_carry")
+    for seed in range(120):
+        rng = np.random.default_rng([seed, 78])
+        case = random_case(seed, most=20)
+        depth = int(rng.integers(2, 5))
+        expected, _ = solved(case, depth, _core.SearchOptions())
+        options = _core.SearchOptions(
+            rounds=int(rng.integers(0, 30)),
+            range_rounds=int(rng.integers(0, 6)),
+            deep_rounds=int(rng.integers(1, 30)),
+            deep_range_rounds=int(rng.integers(0, 30)),
+            ascent_steps=int(rng.integers(1, 30)),
+            **{name: bool(rng.integers(2)) for name in switches},
+        )
+        got, _ = solved(case, depth, options, n_threads=int(rng.integers(1, 4)))
+        leaf = min(cost_of(c, case) for c in range(case.n_classes))
+        assert min(got, leaf) == min(expected, leaf), f"seed {seed}"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("rounds", -1), ("range_rounds", -1), ("deep_rounds", 0), ("deep_range_rounds", -1), ("ascent_steps", 0)],
+)
+def test_options_out_of_range_are_refused(name: str, value: int) -> None:
+    with pytest.raises(ValueError, match=f"{name}={value}"):
+        _core.SearchOptions(**{name: value})
+
+
+def test_re_optimisation_never_makes_a_tree_worse_and_ends_where_no_subtree_can_be_improved() -> None:
+    for seed in range(60):
+        case = random_case(seed, most=10)
+        core = case.core()
+        reoptimiser = _core.Reoptimiser(core, _core.SearchOptions(), _core.Control())
+        rng = np.random.default_rng([seed, 79])
+        feature = int(rng.integers(len(case.n_ranks)))
+        threshold = int(rng.integers(case.n_ranks[feature]))
+        rows = np.array([[feature, -1, -1], [threshold, -1, -1], [1, -1, -1], [2, -1, -1], [-1, 0, 1]])
+        start = cost_of(nested_of(rows), case)
+        assert reoptimiser.cost_of(core, rows) == start
+        cost, better = reoptimiser.descend(core, rows, 2, 10**9)
+        assert cost <= start
+        if cost < case.forbidden:
+            assert cost == cost_of(nested_of(better), case)
+            leaf = min(cost_of(c, case) for c in range(case.n_classes))
+            # At depth 2 the subtree below the root is the whole tree.
+            assert min(cost, leaf) == best_of_depth_two(case), f"seed {seed}"
+
+
+def test_re_optimisation_without_effort_changes_nothing_for_the_worse() -> None:
+    for seed in range(30):
+        case = random_case(seed, most=12)
+        core = case.core()
+        rows = np.array([[0, -1, -1], [0, -1, -1], [1, -1, -1], [2, -1, -1], [-1, 0, 1]])
+        cost, _ = _core.Reoptimiser(core, _core.SearchOptions(), _core.Control()).descend(core, rows, 4, 0)
+        assert cost <= cost_of(nested_of(rows), case)
+
+
+def test_merged_rows_are_those_of_numpy() -> None:
+    for seed in range(50):
+        case = random_case(seed, most=60)
+        key = np.concatenate([case.lower, case.upper, case.label[:, None]], axis=1)
+        unique, expected = np.unique(key, axis=0, return_inverse=True)
+        group, first = _core.merge_rows(case.lower, case.upper, case.label)
+        assert np.array_equal(group, expected.reshape(-1))
+        assert np.array_equal(key[first], unique)
+
+
+def test_a_search_that_is_stopped_has_settled_nothing_falsely() -> None:
+    rng = np.random.default_rng(0)
+    n = 400
+    lower = rng.integers(0, 300, (n, 6)).astype(np.int32)
+    case = Case(
+        lower,
+        (lower + 5).astype(np.int32),
+        np.full(6, 310),
+        rng.integers(0, 2, n),
+        np.ones(n, np.int64),
+        np.full(n, 1000),
+        2,
+        0,
+        0,
+    )
+    control = _core.Control()
+    search = _core.RootSearch(case.core(), _core.SearchOptions(), 5, 2, control)
+    search.start(10**5, case.forbidden)
+    search.wait(0.1)
+    control.request_stop()
+    is_running = True
+    while is_running:
+        _, settled, items, is_running = search.wait(0.05)
+    assert settled < items
+
+
+def test_effort_ends_a_search() -> None:
+    case = random_case(3, most=40)
+    search = _core.RootSearch(case.core(), _core.SearchOptions(), 3, 1, _core.Control())
+    search.set_effort(0)
+    search.start(case.forbidden, case.forbidden)
+    is_running = True
+    while is_running:
+        _, settled, items, is_running = search.wait(0.05)
+    assert settled < items
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"lower": np.full((3, 2), 9, np.int32)}, "ranks"),
+        ({"upper": np.full((3, 2), -1, np.int32)}, "ranks"),
+        ({"label": np.array([0, 1, 2])}, "label holds 2"),
+        ({"weight": np.array([1, -1, 1])}, "negative"),
+        ({"weight": np.array([1, 1])}, "3 entries"),
+        ({"forbidden": 2}, "less than forbidden"),
+        ({"forbidden": 2**61}, "overflow"),
+        ({"rows": np.array([0, 1, 3])}, "rows holds 3"),
+        ({"step": 0}, "step"),
+        ({"penalty": -1}, "penalty"),
+    ],
+)
+def test_what_would_lead_the_search_astray_is_refused(change: dict[str, object], message: str) -> None:
+    arguments: dict[str, object] = {
+        "lower": np.zeros((3, 2), np.int32),
+        "upper": np.ones((3, 2), np.int32),
+        "rows": np.arange(3),
+        "n_ranks": np.array([2, 2]),
+        "label": np.array([0, 1, 0]),
+        "count": np.ones(3, np.int64),
+        "weight": np.ones(3, np.int64),
+        "n_classes": 2,
+        "penalty": 0,
+        "forbidden": 4,
+        "step": 1,
+        "min_leaf": 0,
+    }
+    with pytest.raises(ValueError, match=message):
+        _core.SearchProblem(**{**arguments, **change})
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        np.array([[0, -1, -1], [0, -1, -1], [0, -1, -1], [2, -1, -1], [-1, 0, 1]]),  # its own child
+        np.array([[0, -1, -1], [0, -1, -1], [1, -1, -1], [7, -1, -1], [-1, 0, 1]]),  # a child that is not there
+        np.array([[9, -1, -1], [0, -1, -1], [1, -1, -1], [2, -1, -1], [-1, 0, 1]]),  # a feature that is not there
+        np.array([[-1], [-1], [-1], [-1], [5]]),  # a class that is not there
+        np.zeros((5, 0), np.int64),
+        np.zeros((4, 1), np.int64),
+    ],
+)
+def test_trees_that_are_none_are_refused(rows: IntArray) -> None:
+    case = random_case(0)
+    core = case.core()
+    with pytest.raises(ValueError, match=r"tree|children|feature|class"):
+        _core.Reoptimiser(core, _core.SearchOptions(), _core.Control()).cost_of(core, rows)
+
+
+def test_depth_and_threads_have_limits() -> None:
+    core = random_case(0).core()
+    for depth, threads in ((1, 1), (10**6, 1), (2, 0), (2, 10**6)):
+        with pytest.raises(ValueError, match="between"):
+            _core.RootSearch(core, _core.SearchOptions(), depth, threads, _core.Control())
