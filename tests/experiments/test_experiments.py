@@ -305,7 +305,7 @@ def test_an_interrupted_fit_is_not_a_result(tmp_path: Path, monkeypatch: pytest.
     grid = small_grid("fit", (CHEN,), depths=(2,))
     run(small_grid("fit", (CHEN,), depths=(1,)), tmp_path / "other.jsonl")
 
-    def interrupted(*_: Any) -> Any:
+    def interrupted(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(GreedyLearner, "grow", interrupted)

@@ -128,7 +128,7 @@ class FitCell:
             n_test=len(part.y_test),
             scores=self._scores(result.tree, part),
             nodes=describe_nodes(result.tree, problem) if is_whole else None,
-            samples=tuple((*row, label) for row, label in zip(data.X.tolist(), data.y.tolist(), strict=True))
+            samples=tuple((*row, float(label)) for row, label in zip(data.X.tolist(), data.y.tolist(), strict=True))
             if is_whole and self.dataset in MADE_UP
             else None,
         )
