@@ -4,6 +4,8 @@ A tree loses a set of samples, and a set that contains one that can be lost can 
 a family of sets that is closed under supersets. Of two subtrees joined by a split, what they lose together is the
 *intersection* of their families; of several splits to choose from, the union of theirs. A family over n samples is a
 whole number of 2^n bits, so both are one operation, and all trees are tried in the time of a few thousand of them.
+
+Places on a feature are whole numbers of 10^-360, which holds every decimal that stands for a float, or infinite.
 """
 
 from __future__ import annotations
@@ -13,19 +15,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
 from itertools import pairwise
-from math import inf, lcm
+from math import inf, lcm, ulp
 from typing import Any
 
 import numpy as np
 
 from fuzz.cases import MISSING, Case
 
-Number = Fraction | float
-Box = tuple[Number, Number]
-Noise = dict[int, list[tuple[Fraction, Fraction]]]
-LARGEST = Fraction(float(np.finfo(np.float64).max))
-ONE_IN = Fraction(1, 10**9)
-"""Ends that the stated reach leaves open by this share of it, or by rounding, may count as one or as two."""
+Place = int | float
+Box = tuple[Place, Place]
+Noise = dict[int, list[tuple[int, int]]]
+PARTS = 10**360
+"""Parts of a unit in which places are counted."""
+LARGEST = int(np.finfo(np.float64).max) * PARTS
+MEANT = 10**9
+"""Ends that rounding or this part of the reach tells apart may count as one or as two."""
 
 
 @dataclass(frozen=True)
@@ -79,33 +83,35 @@ def truths(case: Case, noise: Noise | None = None) -> Iterator[Truth]:
         yield Truth(moved, tests)
 
 
-def decimal(value: float) -> Number:
-    """Return a float as the shortest decimal that stands for it, which keeps the order of floats."""
-    return value if abs(value) == inf else _number(repr(value))
+def decimal(value: float) -> Place:
+    """Return the place of a float's shortest decimal, which keeps the order of floats."""
+    return value if abs(value) == inf else _place(repr(value))
 
 
 @lru_cache(maxsize=10_000)
-def _number(text: str) -> Fraction:
-    return Fraction(text)
+def _place(text: str) -> int:
+    exact = Fraction(text) * PARTS
+    assert exact.denominator == 1, f"{text} has too many digits"
+    return int(exact)
 
 
-def _radius(case: Case, i: int, j: int, side: int) -> Number:
+def _radius(case: Case, i: int, j: int, side: int) -> Place:
     text = case.reach[case.y[i]][j][side]
     if text == "inf":
         return inf
     if case.unit == "raw":
-        return _number(text)
-    present = [_number(row[j]) for row in case.X if row[j] != MISSING]
-    return _number(text) * (max(present) - min(present)) if present else Fraction(0)
+        return _place(text)
+    present = [_place(row[j]) for row in case.X if row[j] != MISSING]
+    return _place(text) * (max(present) - min(present)) // PARTS
 
 
-def _resized(box: Box, noise: tuple[Fraction, Fraction], share: int, value: str) -> Box:
+def _resized(box: Box, noise: tuple[int, int], share: int, value: str) -> Box:
     """Move both ends outwards by so many times their noise; inwards, not past the sample itself."""
     low, high = box
     if low != -inf:
-        low = min(low - share * noise[0], _number(value))
+        low = min(low - share * noise[0], _place(value))
     if high != inf:
-        high = max(high + share * noise[1], _number(value))
+        high = max(high + share * noise[1], _place(value))
     return low, high
 
 
@@ -116,7 +122,7 @@ def _boxes(case: Case) -> dict[int, list[Box]]:
 def _box(case: Case, i: int, j: int) -> Box:
     if case.X[i][j] == MISSING:
         return -inf, inf
-    value = _number(case.X[i][j])
+    value = _place(case.X[i][j])
     down, up = _radius(case, i, j, 0), _radius(case, i, j, 1)
     low = -inf if down == inf else value - down
     high = inf if up == inf else value + up
@@ -126,15 +132,17 @@ def _box(case: Case, i: int, j: int) -> Box:
 
 def noise_of_ends(case: Case) -> Noise:
     """What rounding can have done to each end: 0 where the attacker does not move it."""
-    kind: Any = np.float32 if case.dtype == "float32" else np.float64
+    single = case.dtype == "float32"
+    most = 1e38 if single else 1e308
 
-    def of_end(i: int, j: int, side: int) -> Fraction:
+    def of_end(i: int, j: int, side: int) -> int:
         radius = _radius(case, i, j, side)
         if case.X[i][j] == MISSING or radius in (0, inf):
-            return Fraction(0)
-        size = min(abs(_number(case.X[i][j])) + Fraction(radius), Fraction(float(np.finfo(kind).max)) / 2)
-        with np.errstate(under="ignore"):
-            return max(ONE_IN * Fraction(radius), 4 * Fraction(float(np.spacing(kind(float(size))))))
+            return 0
+        assert isinstance(radius, int)
+        size = min(abs(_place(case.X[i][j])) + radius, int(most) * PARTS) / PARTS
+        above, below = (float(np.spacing(np.float32(size))) if single else ulp(size)).as_integer_ratio()
+        return max(-(-radius // MEANT), -(-4 * above * PARTS // below))
 
     return {
         j: [(of_end(i, j, 0), of_end(i, j, 1)) for i in range(case.n)]
@@ -146,7 +154,7 @@ def noise_of_ends(case: Case) -> Noise:
 def _is_clear(exact: dict[int, list[Box]], noise: Noise) -> bool:
     """Whether ends of a feature are equal or farther apart than any rounding."""
     for j, boxes in exact.items():
-        widest: dict[Number, Fraction] = {}
+        widest: dict[Place, int] = {}
         for box, slacks in zip(boxes, noise[j], strict=True):
             for end, slack in zip(box, slacks, strict=True):
                 widest[end] = max(slack, widest.get(end, slack))
@@ -256,7 +264,7 @@ def lost_weight(case: Case, tree: Any, boxes: dict[int, list[Box]]) -> Fraction:
 
 
 def _is_fooled(tree: Any, label: int, i: int, boxes: dict[int, list[Box]]) -> bool:
-    def walk(node: int, box: dict[int, tuple[Number, bool, Number]]) -> bool:
+    def walk(node: int, box: dict[int, tuple[Place, bool, Place]]) -> bool:
         """Box: by feature the lower end, whether it is open, and the upper end."""
         if tree.left[node] < 0:
             return int(tree.label[node]) != label
