@@ -187,3 +187,18 @@ def trees_at_the_ends(draw: st.DrawFn, lower: np.ndarray, upper: np.ndarray, n_c
     grow(max_depth)
     feature, threshold, left, right, label = (np.array(column) for column in zip(*rows, strict=True))
     return Tree(feature, threshold, left, right, label, np.arange(n_classes), n_features)
+
+
+# What breaks out of strings, comments, scripts and formulas, in one language or another.
+_SHARDS = (
+    '"', "'", "`", "\\", '\\"', "\\'", "\\\n", "\n", "\r\n", "\t", "\0", "\x01", "\x01f", "\x1b[2J", "\x7f", "\x85",
+    "??/", '??/"};', "??<", "?", "*/", "/*", "//", "--", ";", "#", "{", "}", "{x}", "${x}", "$", "%s", "%n", '"""',
+    "</script>", "<!--", "<!--<script>", "<script>alert(1)</script>", "-->", "]]>", "&amp;", "&", "<", ">", "\\N",
+    "__proto__", "constructor", "_", " ", "é", "😀", "שלום", "\u202e", "\u200b", "\u2028", "\ufeff", "\uffff",
+    "\U0010ffff", "a", "0", "7", "NULL", "x" * 10_000, "😀" * 2_500,
+)  # fmt: skip
+
+
+def hostile_texts() -> st.SearchStrategy[str]:
+    """Names and labels that somebody chose in order to break what is written around them."""
+    return st.lists(st.one_of(st.sampled_from(_SHARDS), st.text(max_size=3)), max_size=5).map("".join)

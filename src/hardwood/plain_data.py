@@ -125,16 +125,17 @@ def as_wholes(value: Any, where: str, count: int | None, least: int, most: int) 
     return np.array(listed, dtype=np.int64)
 
 
-def as_number(value: Any, where: str, least: float = -math.inf) -> float:
-    """Return a finite number, not below `least`."""
+def as_number(value: Any, where: str, least: float = -math.inf, most: float = math.inf) -> float:
+    """Return a finite number within limits."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise wrong(value, where, "a number")
     try:
         result = float(value)
     except OverflowError as error:
         raise InvalidInputError(f"{where} is a number that float64 cannot hold") from error
-    if not math.isfinite(result) or result < least:
-        raise wrong(value, where, "a finite number" + ("" if math.isinf(least) else f" >= {least:g}"))
+    if not math.isfinite(result) or not least <= result <= most:
+        limits = "".join(f" {sign} {end:g}" for sign, end in ((">=", least), ("<=", most)) if math.isfinite(end))
+        raise wrong(value, where, f"a finite number{limits}")
     return result
 
 

@@ -41,17 +41,19 @@ def to_sql(tree: Tree, *, backslashes: bool = False) -> str:
         asked = f"{column} <= {float(tree.threshold[node])!r}" if test is None else f"{column} = {value(test[1])}"
         return f"({asked} OR {column} IS NULL)" if missing_goes_left(tree, node) else asked
 
-    def write(node: int, indent: str) -> str:
-        if tree.left[node] < 0:
-            return value(answer(tree, node))
-        inner = indent + "  "
-        return (
-            f"CASE WHEN {condition(node)}\n"
-            f"{inner}THEN {write(int(tree.left[node]), inner)}\n"
-            f"{inner}ELSE {write(int(tree.right[node]), inner)} END"
-        )
-
-    return write(0, "")
+    # One line per leaf, from left to right. The first line that holds counts, so a leaf need not say where its path
+    # goes right: had the question been true, a line before would have held. Nested CASEs overflow SQLite's parser.
+    lines: list[str] = []
+    waiting: list[tuple[int, tuple[str, ...]]] = [(0, ())]
+    while waiting:
+        node, path = waiting.pop()
+        if tree.left[node] >= 0:
+            waiting += [(int(tree.right[node]), path), (int(tree.left[node]), (*path, condition(node)))]
+        elif path:
+            lines.append(f"  WHEN {' AND '.join(path)} THEN {value(answer(tree, node))}")
+        else:
+            lines.append(f"  ELSE {value(answer(tree, node))}")
+    return "\n".join(["CASE", *lines, "END"]) if len(lines) > 1 else value(answer(tree, 0))
 
 
 def _name(name: str) -> str:

@@ -38,7 +38,7 @@ function legendOf(chart, hidden, redraw) {
         button.setAttribute("aria-pressed", String(!hidden.has(k)));
         redraw();
       },
-    }, sample, series.name);
+    }, sample, shortened(series.name, 60));
     return button;
   });
   return element("div", { class: "legend" }, ...entries);
@@ -187,7 +187,8 @@ function drawPoints(svg, chart, shown, x, y) {
 
 function dotsOf(chart, width, hidden) {
   const row = 26;
-  const left = 16 + 6.6 * Math.max(...chart.names.map((name) => name.length));
+  const names = chart.names.map((name) => shortened(name, 28));
+  const left = 16 + 6.6 * Math.max(...names.map((name) => name.length));
   const height = MARGIN.top + row * chart.names.length + MARGIN.bottom;
   const svg = shape("svg", { width, height, role: "img", "aria-label": `${chart.title}: ${chart.x_label}` });
   const ends = chart.series.flatMap((series) => [...series.low, ...series.high]);
@@ -198,7 +199,7 @@ function dotsOf(chart, width, hidden) {
       shape("line", { class: "grid", x1: x(value), x2: x(value), y1: MARGIN.top, y2: bottom }),
       shape("text", { x: x(value), y: bottom + 16, "text-anchor": "middle" }, number(value)));
   }
-  chart.names.forEach((name, i) => svg.append(shape("text", { x: left - 10, y: MARGIN.top + row * (i + 0.5) + 4, "text-anchor": "end" }, name)));
+  names.forEach((name, i) => svg.append(shape("text", { x: left - 10, y: MARGIN.top + row * (i + 0.5) + 4, "text-anchor": "end" }, name)));
   svg.append(shape("text", { x: (left + width - MARGIN.right) / 2, y: height - 6, "text-anchor": "middle" }, chart.x_label));
   chart.series.forEach((series, k) => {
     if (hidden.has(k)) return;

@@ -25,6 +25,8 @@ function number(value, digits = 4) {
   return Number(value.toPrecision(digits)).toString();
 }
 
+const shortened = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+
 const percent = (share) => (share === null ? "–" : `${(100 * share).toFixed(1)} %`);
 
 // The palette stands in the style sheet, once for light and once for dark pages.

@@ -53,7 +53,6 @@ function layout(tree) {
 }
 
 const featureName = (tree, j) => (tree.feature_names ? tree.feature_names[j] : `x[${j}]`);
-const shortened = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
 function nodeShape(fit, k, x, y, choose) {
   const { tree, nodes } = fit;
@@ -69,7 +68,7 @@ function nodeShape(fit, k, x, y, choose) {
       }
     },
   });
-  const text = isLeaf ? label : `${shortened(featureName(tree, tree.feature[k]), 9)} ≤ ${number(tree.threshold[k], 3)}`;
+  const text = isLeaf ? shortened(label, 20) : `${shortened(featureName(tree, tree.feature[k]), 9)} ≤ ${number(tree.threshold[k], 3)}`;
   group.append(
     shape("title", {}, label),
     shape("rect", { class: "box", width: NODE.width, height: NODE.height, rx: isLeaf ? 16 : 6 }),
