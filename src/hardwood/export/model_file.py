@@ -142,9 +142,9 @@ def _training(value: Any) -> dict[str, Any]:
         raise InvalidInputError(
             f"training.status is {training['status']!r}; it must be one of {[s.value for s in Status]}"
         )
-    for key, most in (("objective", math.inf), ("gap", 1), ("runtime", math.inf)):
+    for key in ("objective", "gap", "tolerance", "runtime"):
         if key in training:
-            as_number(training[key], f"training.{key}", 0, most)
+            as_number(training[key], f"training.{key}", 0, 1 if key == "gap" else math.inf)
     if training.get("bound") is not None:
         as_number(training["bound"], "training.bound")
     if "attack_rules" in training:
