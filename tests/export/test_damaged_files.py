@@ -151,7 +151,7 @@ def works(model: Model, folder: Path) -> None:
     answers = model.predict(rows).tolist()
     assert set(answers) <= set(tree.classes.tolist())
     assert tree.to_text()
-    assert str(model.attack)
+    assert isinstance(str(model.attack), str)
     model.save(folder / "again.json")
     again = load_model(folder / "again.json")
     assert (again.tree, again.attack, again.training) == (model.tree, model.attack, model.training)
@@ -267,6 +267,7 @@ def test_what_is_wrong_with_a_tree_is_said(tmp_path: Path, change: dict[str, Any
         ({**AttackModel().to_dict(), "features": [[0, [-1, 1]]]}, "must be a finite number >= 0"),
         ({**AttackModel().to_dict(), "unit": "percent"}, "'raw' or 'range'"),
         ({**AttackModel().to_dict(), "default": [0]}, "has 1 entries; it must have 2"),
+        ({**AttackModel().to_dict(), "n_features": 7}, "the attack is on 7 features, the tree has 1"),
         ({**AttackModel().to_dict(), "colour": 1}, "has the entry 'colour'"),
     ],
 )

@@ -127,10 +127,10 @@ def _check_attack_names_the_tree(attack: AttackModel, tree: Tree) -> None:
             raise InvalidInputError(f"the attack names class {label!r}, which the tree does not know")
         _check_attack_names_the_tree(model, tree)
     encoding = tree.encoding
-    if encoding is None:
-        attack.named(tree.n_features, tree.feature_names)
-    else:
-        attack.named(encoding.n_columns, encoding.names)
+    count, names = (tree.n_features, tree.feature_names) if encoding is None else (encoding.n_columns, encoding.names)
+    if attack.n_features not in (None, count):
+        raise InvalidInputError(f"the attack is on {attack.n_features} features, the tree has {count}")
+    attack.named(count, names)
 
 
 def _training(value: Any) -> dict[str, Any]:
