@@ -8,7 +8,8 @@ import re
 import secrets
 import stat
 import sys
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, BinaryIO
 
 from hardwood.errors import InvalidInputError
 
@@ -16,17 +17,27 @@ _MOST_LINKS = 40
 
 
 def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
-    """Write a file so that readers see the old content or all of the new one, also if this process dies midway.
+    """Write a file at once; see `whole_file`."""
+    try:
+        data = content.encode("utf-8") if isinstance(content, str) else content
+    except UnicodeEncodeError as error:
+        name = _name_of(path, "cannot write")
+        raise InvalidInputError(f"cannot write {name}: the text holds half a character ({error.reason})") from error
+    with whole_file(path) as stream:
+        stream.write(data)
+
+
+@contextlib.contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file to write so that readers see the old content or all of the new one, also if this process dies midway.
 
     A link stays and its target is written. A file that was there keeps its permissions. Devices, pipes and open file
     descriptors (``/dev/stdout``, ``/dev/fd/3``) are written to as they are.
     """
     name = _name_of(path, "cannot write")
     try:
-        data = content.encode("utf-8") if isinstance(content, str) else content
-        _write(name, data)
-    except UnicodeEncodeError as error:
-        raise InvalidInputError(f"cannot write {name}: the text holds half a character ({error.reason})") from error
+        with _opened(name) as stream:
+            yield stream
     except OSError as error:
         raise InvalidInputError(f"cannot write {name}: {error.strerror or error}") from error
 
@@ -57,23 +68,27 @@ def _name_of(path: Any, doing: str) -> str:
     return name
 
 
-def _write(name: str, data: bytes) -> None:
+@contextlib.contextmanager
+def _opened(name: str) -> Iterator[BinaryIO]:
     target, descriptor = _target_of(name)
     if descriptor is not None:
         # What was printed before comes before.
-        for stream in (sys.stdout, sys.stderr):
+        for printed in (sys.stdout, sys.stderr):
             with contextlib.suppress(AttributeError, ValueError):
-                stream.flush()
-        _write_to(os.dup(descriptor), data)
+                printed.flush()
+        with os.fdopen(os.dup(descriptor), "wb") as stream:
+            yield stream
         return
     try:
         old = os.stat(target)
     except FileNotFoundError:
         old = None
     if old is None or stat.S_ISREG(old.st_mode):
-        _replace(target, old, data)
+        with _replacement(target, old) as stream:
+            yield stream
     elif stat.S_ISCHR(old.st_mode) or stat.S_ISFIFO(old.st_mode):
-        _write_to(os.open(target, os.O_WRONLY), data)
+        with os.fdopen(os.open(target, os.O_WRONLY), "wb") as stream:
+            yield stream
     else:
         kind = "a folder" if stat.S_ISDIR(old.st_mode) else "neither a file, a pipe nor a terminal"
         raise InvalidInputError(f"cannot write {name}: it is {kind}")
@@ -94,7 +109,9 @@ def _target_of(name: str) -> tuple[str, int | None]:
     raise OSError(0, "too many links lead from one to the other")
 
 
-def _replace(target: str, old: os.stat_result | None, data: bytes) -> None:
+@contextlib.contextmanager
+def _replacement(target: str, old: os.stat_result | None) -> Iterator[BinaryIO]:
+    """Open a file that takes the place of `target` when all is written."""
     if old is not None and not os.access(target, os.W_OK):
         raise PermissionError(0, "Permission denied")
     # Not after the file's name, which may already be as long as a name can be.
@@ -102,9 +119,12 @@ def _replace(target: str, old: os.stat_result | None, data: bytes) -> None:
     mode = 0o666 if old is None else stat.S_IMODE(old.st_mode) & 0o777
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
-        if old is not None:
-            _keep_permissions(descriptor, old)
-        _write_to(descriptor, data, lasting=True)
+        with os.fdopen(descriptor, "wb") as stream:
+            if old is not None:
+                _keep_permissions(descriptor, old)
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
         os.replace(temporary, target)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -118,11 +138,3 @@ def _keep_permissions(descriptor: int, old: os.stat_result) -> None:
         with contextlib.suppress(PermissionError):
             os.fchown(descriptor, old.st_uid, old.st_gid)
         os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
-
-
-def _write_to(descriptor: int, data: bytes, *, lasting: bool = False) -> None:
-    with os.fdopen(descriptor, "wb") as stream:
-        stream.write(data)
-        stream.flush()
-        if lasting:
-            os.fsync(stream.fileno())

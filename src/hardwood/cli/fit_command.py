@@ -29,6 +29,7 @@ from hardwood.cli.output import check_output, percent, print_json, print_table
 from hardwood.evaluation.methods import find_recipe
 from hardwood.evaluation.metrics import accuracy, adversarial_accuracy
 from hardwood.export.model_file import Model, training_record
+from hardwood.proofs.writer import write_proof
 from hardwood.solvers import get_solver, solve
 from hardwood.solvers.display import progress_display
 from hardwood.solvers.result import Result, Status
@@ -81,11 +82,15 @@ def fit(
     ] = Missing.error,
     jobs: JobsOption = 1,
     seed: Annotated[int, typer.Option(help="Seed of whatever is random.")] = 0,
+    proof: Annotated[
+        Path | None, typer.Option("--proof", help="Write a proof to this file, for 'hardwood-checker PROOF DATA.csv'.")
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Learn a robust tree from a CSV file."""
     started = time.perf_counter()
     check_output(output)
+    check_output(proof)
     n_jobs = checked_jobs(jobs)
     recipe = find_recipe(solver).changed(None, engine, None if start is Start.none else start.value)
     allow_missing = missing is Missing.reachable
@@ -115,6 +120,9 @@ def fit(
     _finish(result, samples, problem.attack, output, json=json)
     if output is not None and not json:
         typer.echo(f"Model written to {output}. Next: hardwood evaluate {output} {data} --target {target}")
+    if proof is not None:
+        write_proof(problem, result.tree, result.bound, proof, target=target)
+        typer.echo(f"Proof written to {proof}. To check it: hardwood-checker {proof} {data}", err=json)
 
 
 def _finish(result: Result, samples: Samples, attack: AttackModel, output: Path | None, *, json: bool) -> None:

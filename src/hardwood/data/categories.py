@@ -223,21 +223,35 @@ class CategoryEncoding:
             down[row, is_number] = one_down[0, self.source[is_number]]
             up[row, is_number] = one_up[0, self.source[is_number]]
             samples = np.flatnonzero(group == row)
-            free, named = self._free_columns(model), model.named(self.n_columns, self.names)
             for j, categories in enumerate(self.categories):
                 if categories is None:
                     continue
-                columns = np.flatnonzero(self.source == j)
-                if j in free:
-                    low[np.ix_(samples, columns)], high[np.ix_(samples, columns)] = 0.0, 1.0
-                elif j in named and not _is_reach(named[j]):
-                    can_be = _reachable(categories, named[j])
-                    here = matrix[np.ix_(samples, columns)]
-                    code = np.where((here == 0).any(axis=1), here.argmin(axis=1), len(categories))
-                    others = can_be[code].sum(axis=1, keepdims=True) - can_be[code][:, :-1]
-                    low[np.ix_(samples, columns)] = np.where(can_be[code][:, :-1], 0.0, 1.0)
-                    high[np.ix_(samples, columns)] = np.where(others > 0, 1.0, 0.0)
+                cells = np.ix_(samples, np.flatnonzero(self.source == j))
+                here = matrix[cells]
+                code = np.where((here == 0).any(axis=1), here.argmin(axis=1), len(categories))
+                can_be = self.can_become(model, j)[code]
+                others = can_be.sum(axis=1, keepdims=True) - can_be[:, :-1]
+                low[cells] = np.where(can_be[:, :-1], 0.0, 1.0)
+                high[cells] = np.where(others > 0, 1.0, 0.0)
         return low, high, down, up
+
+    def can_become(self, attack: AttackModel, j: int) -> BoolArray:
+        """Return what the attacker can make of each category of a column.
+
+        Rows and columns are the categories and, last, all that are not among them. `attack` is that on one class.
+        """
+        categories = self.categories[j]
+        assert categories is not None
+        can_be = np.eye(len(categories) + 1, dtype=bool)
+        named = attack.named(self.n_columns, self.names)
+        if j in self._free_columns(attack):
+            can_be[:] = True
+        elif j in named and not _is_reach(named[j]):
+            moves: Any = named[j]
+            for source, targets in moves:
+                rows = slice(None) if source is None else categories.index(source)
+                can_be[rows, [categories.index(target) for target in targets]] = True
+        return can_be
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -271,15 +285,6 @@ class CategoryEncoding:
 def _is_reach(entry: Any) -> bool:
     """Whether an entry of an attack is a pair of radii rather than moves between categories."""
     return len(entry) == 2 and all(isinstance(value, float) for value in entry)
-
-
-def _reachable(categories: tuple[Any, ...], moves: Any) -> BoolArray:
-    """Return what each category can be: rows and columns are the categories and, last, any unknown one."""
-    can_be = np.eye(len(categories) + 1, dtype=bool)
-    for source, targets in moves:
-        rows = slice(None) if source is None else categories.index(source)
-        can_be[rows, [categories.index(target) for target in targets]] = True
-    return can_be
 
 
 def _chosen_columns(X: Any, categorical_features: Any, names: tuple[str, ...] | None) -> set[int]:

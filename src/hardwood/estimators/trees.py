@@ -7,6 +7,7 @@ from typing import Any
 from hardwood.estimators.base import BaseRobustTree, seed_of
 from hardwood.evaluation.methods import find_recipe
 from hardwood.problem.problem import Problem
+from hardwood.proofs.writer import write_proof
 from hardwood.solvers import get_solver, solve
 from hardwood.solvers.display import progress_display
 from hardwood.solvers.result import Result
@@ -57,6 +58,9 @@ class RobustTreeClassifier(BaseRobustTree):
         Seed; None is the same as 0, so that fits can be repeated.
     verbose : int
         1 shows progress on standard error.
+    proof : path or None
+        Write a file from which anyone can check, without this program, what was proven; see `hardwood.proofs`. The
+        search proves the bound once more for it, after `time_limit`. Samples of weight zero are not part of it.
 
     Examples
     --------
@@ -86,6 +90,7 @@ class RobustTreeClassifier(BaseRobustTree):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        proof: Any = None,
     ) -> None:
         self.max_depth = max_depth
         self.attack = attack
@@ -103,6 +108,7 @@ class RobustTreeClassifier(BaseRobustTree):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.proof = proof
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -120,7 +126,7 @@ class RobustTreeClassifier(BaseRobustTree):
     def _solve(self, problem: Problem, started: float, interrupt: Interrupt | None = None) -> Result:
         recipe = find_recipe(self.solver).changed(self.solver_options, self.engine, self.start)
         with progress_display(bool(self.verbose), self.time_limit) as on_progress:
-            return solve(
+            result = solve(
                 problem,
                 recipe.solver,
                 time_limit=self.time_limit,
@@ -133,6 +139,9 @@ class RobustTreeClassifier(BaseRobustTree):
                 started=started,
                 interrupt=interrupt,
             )
+        if self.proof is not None:
+            write_proof(problem, result.tree, result.bound, self.proof)
+        return result
 
 
 class GreedyRobustTreeClassifier(BaseRobustTree):

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from hardwood.errors import InvalidInputError
 from hardwood.tree.tree import IndexTree, Tree
+
+if TYPE_CHECKING:
+    from hardwood.problem.problem import Problem
 
 
 class Status(Enum):
@@ -75,6 +80,8 @@ class Result:
         this. One part in 10⁹ of the objective, or more where the solver's arithmetic is coarser.
     stats : dict
         Counters of the solver, for profiling.
+    problem : Problem or None
+        What was solved, so that a proof can be written; not kept of large data, nor in copies that are stored.
     """
 
     tree: Tree
@@ -89,6 +96,7 @@ class Result:
     stats: dict[str, Any] = field(default_factory=dict)
     failure: str | None = None
     tolerance: float = 0.0
+    problem: Problem | None = field(default=None, repr=False, compare=False)
 
     @property
     def gap(self) -> float:
@@ -111,3 +119,30 @@ class Result:
             f"{self.solver}: {self.objective:g} robust errors, {self.proof_text}, {self.tree.n_leaves} leaves, "
             f"{self.runtime:.2f} s (ended by {ended})"
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A stored model must not carry the data that it was learned from.
+        return {**self.__dict__, "problem": None}
+
+    def write_proof(
+        self, path: str | os.PathLike[str], *, target: str | None = None, time_limit: float | None = None
+    ) -> None:
+        """Write a file from which anyone can check `bound` and `objective`, without this program.
+
+        The search proves the bound once more and writes down what it rests on; see docs/proofs.md.
+
+        Parameters
+        ----------
+        path : path of the file; written whole or not at all
+        target : str or None
+            Name of the column with the labels, for whoever checks the proof against a CSV file.
+        time_limit : float or None
+            Seconds; when they are over, no file is written and `SolverError` raised.
+        """
+        from hardwood.proofs.writer import write_proof
+
+        if self.problem is None:
+            raise InvalidInputError(
+                "this result does not know its data any more; solve again, and for large data with proof=... at once"
+            )
+        write_proof(self.problem, self.tree, self.bound, path, target=target, time_limit=time_limit)

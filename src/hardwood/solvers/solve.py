@@ -28,6 +28,9 @@ from hardwood.tree.tree import IndexTree, Tree
 MOST_CELLS_FOR_ROOT_BOUND = 2_000_000
 """On larger tables the bound of any model may take longer than a user wants to wait for a first tree."""
 
+MOST_CELLS_KEPT = 5_000_000
+"""A result keeps its problem, for a proof that may be asked for later, if it is not larger than this."""
+
 
 class SolverFailureWarning(UserWarning):
     """A solver failed; the best tree that was verified before is returned."""
@@ -233,4 +236,5 @@ def _as_result(method: Solver, run: Run, outcome: _Outcome) -> Result:
         stats=run.stats,
         failure=outcome.failure,
         tolerance=run.tolerance,
+        problem=run.problem if run.problem.lower.size <= MOST_CELLS_KEPT else None,
     )

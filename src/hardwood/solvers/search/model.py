@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import floor, fsum, gcd, log2
+from typing import Protocol
 
 import numpy as np
 
 import hardwood._core as _core
-from hardwood.arrays import FloatArray, IntArray
+from hardwood.arrays import IntArray, RankArray
 from hardwood.errors import InvalidInputError
 from hardwood.problem.problem import Problem
 from hardwood.tree.tree import IndexTree
@@ -23,18 +24,31 @@ DEEPEST = 256
 """Levels that the core can search: each has a frame on the stack of a thread, and memory of its own."""
 
 
+class Ranks(Protocol):
+    """Ranks of the ends of all boxes, as `hardwood.problem.endpoints.Endpoints` has them."""
+
+    @property
+    def lower_rank(self) -> RankArray: ...  # noqa: D102
+    @property
+    def upper_rank(self) -> RankArray: ...  # noqa: D102
+    @property
+    def n_ranks(self) -> IntArray: ...  # noqa: D102
+
+
 @dataclass(frozen=True, eq=False)
 class SearchModel:
     """Samples with equal box and class are one sample with the summed weight; weights are scaled to integers.
 
     Attributes
     ----------
+    group : int64 array of shape (n_samples,)
+        The merged sample that each sample of the problem belongs to.
     row : int64 array of shape (n,)
         A sample of the problem for each merged one.
     weight : int64 array of shape (n,)
         Weights in parts.
-    scale : float
-        Parts per unit of the objective.
+    exact_scale : (int, int)
+        Parts per unit of the objective, as a fraction.
     step : int
         Costs of trees are multiples of this many parts.
     penalty : int
@@ -49,9 +63,10 @@ class SearchModel:
     """
 
     problem: Problem
+    group: IntArray
     row: IntArray
     weight: IntArray
-    scale: float
+    exact_scale: tuple[int, int]
     step: int
     penalty: int
     forbidden: int
@@ -59,19 +74,26 @@ class SearchModel:
     core: _core.SearchProblem
 
     @classmethod
-    def of(cls, problem: Problem) -> SearchModel:
-        """Merge, order and scale; raise if the weights are too large or too uneven for exact arithmetic."""
-        group, first = _core.merge_rows(problem.lower_rank, problem.upper_rank, problem.label)
+    def of(cls, problem: Problem, ranks: Ranks | None = None) -> SearchModel:
+        """Merge, order and scale; raise if the weights are too large or too uneven for exact arithmetic.
+
+        Parameters
+        ----------
+        problem : Problem
+        ranks : Ranks or None
+            Other ranks of the ends than those of the problem.
+        """
+        ranks = problem.endpoints if ranks is None else ranks
+        group, first = _core.merge_rows(ranks.lower_rank, ranks.upper_rank, problem.label)
         n = len(first)
-        weight = np.asarray(np.bincount(group, problem.weight, n), dtype=np.float64)
-        most_leaves = min(2 ** min(problem.max_depth, 40), n + 1)
-        scale, step, scaled, penalty = _whole_parts(problem, weight, most_leaves)
+        most_leaves = _most_leaves(problem, n)
+        exact_scale, step, scaled, penalty = _whole_parts(problem, group, n, most_leaves)
         forbidden = int(scaled.sum()) + penalty * most_leaves + 1
         core = _core.SearchProblem(
-            problem.lower_rank,
-            problem.upper_rank,
+            ranks.lower_rank,
+            ranks.upper_rank,
             first,
-            problem.n_ranks,
+            ranks.n_ranks,
             problem.label[first],
             np.bincount(group, minlength=n),
             scaled,
@@ -84,13 +106,26 @@ class SearchModel:
         rounded_off = 0.0
         if not problem.has_integer_weights:
             # The scale is a power of two, so each difference is exact.
-            rounded_off = fsum(weight - scaled / scale) + (problem.leaf_penalty - penalty / scale) * most_leaves
-        return cls(problem, first, scaled, scale, step, penalty, forbidden, rounded_off, core)
+            scale = exact_scale[0] / exact_scale[1]
+            lost = problem.weight - np.floor(problem.weight * scale) / scale
+            rounded_off = fsum(lost) + (problem.leaf_penalty - penalty / scale) * most_leaves
+        return cls(problem, group, first, scaled, exact_scale, step, penalty, forbidden, rounded_off, core)
 
     @property
     def n(self) -> int:
         """Number of merged samples."""
         return len(self.weight)
+
+    @property
+    def most_leaves(self) -> int:
+        """Leaves that the best tree has at most."""
+        return _most_leaves(self.problem, self.n)
+
+    @property
+    def scale(self) -> float:
+        """Parts per unit of the objective."""
+        parts, unit = self.exact_scale
+        return parts / unit
 
     @property
     def most_splits(self) -> int:
@@ -120,24 +155,30 @@ class SearchModel:
         return min(int(np.ceil(objective * self.scale)), self.forbidden)
 
 
-def _whole_parts(problem: Problem, weight: FloatArray, most_leaves: int) -> tuple[float, int, IntArray, int]:
-    """Return parts per unit, the step of all costs, the weights and the penalty in parts."""
-    n = len(weight)
-    total = float(weight.sum()) + problem.leaf_penalty * most_leaves
+def _most_leaves(problem: Problem, n: int) -> int:
+    return min(1 << min(problem.max_depth, 40), n + 1)
+
+
+def _whole_parts(
+    problem: Problem, group: IntArray, n: int, most_leaves: int
+) -> tuple[tuple[int, int], int, IntArray, int]:
+    """Return parts per unit, the step of all costs, the weights of the merged samples and the penalty in parts."""
+    total = float(problem.weight.sum()) + problem.leaf_penalty * most_leaves
     # The largest sum: every sample marked as one that must not be lost.
     room = LARGEST / (n + 2)
     if not problem.has_integer_weights:
-        # Rounded down, so that a bound on the scaled cost is a bound on the true one.
+        # Rounded down, sample by sample, so that a bound on the scaled cost is a bound on the true one.
         scale = 2.0 ** floor(log2(min(room, 2**52) / total))
-        return scale, 1, np.floor(weight * scale).astype(np.int64), floor(problem.leaf_penalty * scale)
+        scaled = np.bincount(group, np.floor(problem.weight * scale), n).astype(np.int64)
+        return scale.as_integer_ratio(), 1, scaled, floor(problem.leaf_penalty * scale)
     if total >= min(room, 2**53):
         raise InvalidInputError(
             f"the weights sum to {total:g}, too much for exact arithmetic with {n} samples; divide them"
         )
-    whole = weight.astype(np.int64)
+    whole = np.bincount(group, problem.weight, n).astype(np.int64)
     unit = gcd(int(np.gcd.reduce(whole)), int(problem.leaf_penalty))
     parts = int(min(FINEST, 2 ** floor(log2(room * unit / total))))
-    return parts / unit, parts, whole // unit * parts, int(problem.leaf_penalty) // unit * parts
+    return (parts, unit), parts, whole // unit * parts, int(problem.leaf_penalty) // unit * parts
 
 
 def tree_of(rows: IntArray) -> IndexTree:

@@ -1,0 +1,106 @@
+"""The header of a proof: what is claimed, how the data were read, what the attacker can do, the tree."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from hardwood.arrays import FloatArray
+from hardwood.attack.model import AttackModel
+from hardwood.errors import InvalidInputError
+from hardwood.problem.problem import Problem
+from hardwood.tree.tree import Tree
+
+_TYPES = {2.0**-52: "float64", 2.0**-23: "float32", 2.0**-10: "float16"}
+
+
+def header_of(
+    problem: Problem,
+    tree: Tree | None,
+    target: str | None,
+    *,
+    bound: int,
+    depth: int | None,
+    scale: tuple[int, int],
+    heavy: int,
+) -> dict[str, Any]:
+    """Return everything but the records, as plain data for JSON."""
+    if problem.attack is None:
+        raise InvalidInputError("a proof needs the attack that the boxes were made with, and this problem has none")
+    classes = problem.classes.tolist()
+    return {
+        "claim": {"depth": depth, "bound": bound, "leaf_penalty": _plain(problem.leaf_penalty)},
+        "rows": problem.n_samples,
+        "columns": _columns(problem),
+        "target": target,
+        "classes": classes,
+        "missing": problem.allows_missing,
+        "digest": digest(problem),
+        "weights": None if np.all(problem.weight == 1) else [_plain(w) for w in problem.weight],
+        "attack": [{"columns": _reach(problem, problem.attack, label)} for label in classes],
+        "scale": list(scale),
+        "heavy": heavy,
+        "tree": None if tree is None else _tree(tree, problem),
+    }
+
+
+def digest(problem: Problem) -> str:
+    """Return what tells these boxes and classes from others."""
+    ends = [np.ascontiguousarray(side + 0.0, dtype="<f8").tobytes() for side in (problem.lower, problem.upper)]
+    return hashlib.sha256(b"".join(ends) + problem.label.astype("<i8").tobytes()).hexdigest()
+
+
+def _plain(value: float) -> int | float:
+    return int(value) if float(value).is_integer() else float(value)
+
+
+def _columns(problem: Problem) -> list[dict[str, Any]]:
+    encoding = problem.encoding
+    if encoding is None:
+        names: Any = problem.feature_names or [None] * problem.n_features
+        categories: Any = [None] * problem.n_features
+        source = np.arange(problem.n_features)
+    else:
+        names = encoding.names or [None] * encoding.n_columns
+        categories = [None if known is None else list(known) for known in encoding.categories]
+        source = np.array([int(np.flatnonzero(encoding.source == j)[0]) for j in range(encoding.n_columns)])
+    relative: FloatArray = np.broadcast_to(problem.rounding, (2, problem.n_features))[0, source]
+    return [
+        {"name": name, "categories": known, "type": _TYPES[float(spacing)]}
+        for name, known, spacing in zip(names, categories, relative, strict=True)
+    ]
+
+
+def _reach(problem: Problem, attack: AttackModel, label: Any) -> list[dict[str, Any]]:
+    """Return what the attacker can do to each column of the samples of one class."""
+    encoding, model = problem.encoding, attack.for_class(label)
+    if encoding is None:
+        down, up = model.reach(problem.n_features, problem.feature_names)
+        return [_radii(float(d), float(u)) for d, u in zip(down[0], up[0], strict=True)]
+    down, up = replace(model, moves=()).reach(encoding.n_columns, encoding.names)
+    return [
+        _radii(float(down[0, j]), float(up[0, j]))
+        if categories is None
+        else {"can_become": ["".join(str(int(can)) for can in row) for row in encoding.can_become(model, j)]}
+        for j, categories in enumerate(encoding.categories)
+    ]
+
+
+def _radii(down: float, up: float) -> dict[str, Any]:
+    return {"down": "inf" if np.isinf(down) else down, "up": "inf" if np.isinf(up) else up}
+
+
+def _tree(tree: Tree, problem: Problem) -> dict[str, Any]:
+    code = {label: i for i, label in enumerate(problem.classes.tolist())}
+    names = tree.classes.tolist()
+    is_leaf = tree.left < 0
+    return {
+        "feature": tree.feature.tolist(),
+        "threshold": [0.0 if leaf else float(t) for leaf, t in zip(is_leaf, tree.threshold, strict=True)],
+        "left": tree.left.tolist(),
+        "right": tree.right.tolist(),
+        "label": [code[names[k]] if leaf else -1 for leaf, k in zip(is_leaf, tree.label, strict=True)],
+    }

@@ -1,0 +1,264 @@
+"""The claims of a proof, checked record by record.
+
+A claim says: every tree of depth at most d costs at least c on the merged samples with weights W. The proof asks for
+claims at numbered *places*. For each place the machine keeps the depth, the weights W of the last claim, what is known
+of every threshold (M[f][t]: every such tree that splits its root on feature f at threshold t costs at least M[f][t])
+and the shares in which weight was divided. Everything is an integer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from hardwood_checker.reading import Kind, Reader, Refused, Unusable
+from hardwood_checker.samples import Samples, Stumps
+
+HALF, WHOLE = np.uint64(1 << 31), np.uint64(0xFFFFFFFF)
+MOST_BYTES = 2 << 30
+NUMBERS_AT_ONCE = 200_000
+"""So many weights are scanned at once: they fit into a processor's cache."""
+
+
+@dataclass
+class Place:
+    """What is known at one place; `waiting` are ranges whose two sides' weights have still to be scanned."""
+
+    number: int
+    depth: int
+    weight: Any
+    bound: Any
+    stumps: Stumps
+    shares: dict[int, Any] = field(default_factory=dict)
+    waiting: list[tuple[slice, list[tuple[Any, Any, int]]]] = field(default_factory=list)
+
+    def scan(self) -> None:
+        """Scan what waits: a range costs at least the least that one of its cases does."""
+        rows = [case for _, cases in self.waiting for case in cases]
+        if rows:
+            sides = (self.stumps.costs(np.array([row[side] for row in rows])) for side in (0, 1))
+            value = sum(sides, np.array([row[2] for row in rows]))
+            at = 0
+            for where, cases in self.waiting:
+                np.maximum(self.bound[where], value[at : at + len(cases)].min(), out=self.bound[where])
+                at += len(cases)
+        self.waiting = []
+
+
+class Cases:
+    """Samples that the trees of a range are told apart by: first those that get it right, then those that lose it."""
+
+    def __init__(self, weight: Any) -> None:
+        self.weight, self.given_up = weight, 0
+        self.stack: list[tuple[int, bool]] = []
+
+    def advance(self) -> bool:
+        """Go to the next case; whether there is none left."""
+        while self.stack and self.stack[-1][1]:
+            self.given_up -= int(self.weight[self.stack.pop()[0]])
+        if self.stack:
+            sample, _ = self.stack[-1]
+            self.stack[-1] = (sample, True)
+            self.given_up += int(self.weight[sample])
+        return not self.stack
+
+
+class Machine:
+    """Reads the records of a proof; `proven` is the largest bound on the root that was verified, in units."""
+
+    def __init__(self, samples: Samples, depth: int | None, reader: Reader, watch: Callable[[float], None]) -> None:
+        self.samples, self.reader, self.watch = samples, reader, watch
+        self.offset = np.concatenate([[0], np.cumsum(samples.n_ranks)])
+        self.places: dict[int, Place] = {}
+        self.proven = self._n_bytes = 0
+        self.records: dict[str, int] = {}
+        self.ranges: dict[tuple[int, int], int] = {}
+        self.root = self._open(0, 0 if depth is None else depth, samples.weight)
+        self.is_about_trees = depth is not None
+
+    def run(self) -> None:
+        """Check all records; raise `Refused` where one does not hold."""
+        while (kind := self._next()) != Kind.END:
+            if kind == Kind.RANGE:
+                self._range(self.root)
+            elif kind == Kind.PACKING:
+                self._packing()
+            elif kind == Kind.BOUND and self.is_about_trees:
+                (bound,) = self.reader.numbers("q")
+                self._require(self.root, bound, f"the bound {bound} at the root")
+                self.proven = max(self.proven, bound)
+            else:
+                raise Unusable(f"record {self.reader.n_records}: {kind.name} does not belong at the root")
+        self.reader.expect_end()
+
+    def _next(self) -> Kind:
+        kind = self.reader.record()
+        self.records[kind.name] = self.records.get(kind.name, 0) + 1
+        if self.reader.n_records % 1000 == 0:
+            self.watch(self.reader.share_read)
+        return kind
+
+    def _allocate(self, n_numbers: int) -> None:
+        self._n_bytes += 8 * n_numbers
+        if self._n_bytes > MOST_BYTES:
+            raise Unusable(f"record {self.reader.n_records}: checking needs more than {MOST_BYTES >> 30} GiB")
+
+    def _open(self, number: int, depth: int, weight: Any) -> Place:
+        """Give a place new weights: no tree loses more than the weight that was taken away since."""
+        stumps = Stumps(self.samples, weight > 0 if depth == 2 else np.zeros(self.samples.n, bool))
+        place = self.places.get(number)
+        if place is None:
+            self._allocate(int(self.offset[-1]) + self.samples.n)
+            place = Place(number, depth, weight, np.zeros(int(self.offset[-1]), np.int64), stumps)
+            self.places[number] = place
+        if place.depth != depth:
+            raise Unusable(f"record {self.reader.n_records}: place {number} is for depth {place.depth}")
+        np.maximum(place.bound - int(np.maximum(place.weight - weight, 0).sum()), 0, out=place.bound)
+        place.weight, place.stumps = weight, stumps
+        return place
+
+    def _claim(self, place: Place, target: int) -> bool:
+        """Check a claim; whether it was proven, or given up by whoever wrote the proof."""
+        while (kind := self._next()) == Kind.RANGE:
+            self._range(place)
+        if kind not in (Kind.PROVEN, Kind.ABANDONED):
+            raise Unusable(f"record {self.reader.n_records}: {kind.name} does not belong outside a range")
+        place.scan()
+        if kind == Kind.PROVEN:
+            self._require(place, target, f"record {self.reader.n_records}, claim {target} at place {place.number}")
+        return kind == Kind.PROVEN
+
+    def _require(self, place: Place, bound: int, what: str) -> None:
+        """Raise unless every tree of at most its depth costs at least `bound` at a place."""
+        place.scan()
+        there = place.weight > 0
+        if bound <= 0:
+            return
+        cost = self.samples.leaf_cost(place.weight)
+        if place.depth == 1:
+            cost = int(Stumps(self.samples, there).costs(place.weight[None])[0])
+        if cost < bound:
+            raise Refused(f"{what}: a tree with at most {min(1, place.depth)} split costs {cost}")
+        if place.depth < 2 or not there.any():
+            return
+        # Where all samples reach the same side, that child alone is a tree that costs no more.
+        lower, upper = self.samples.lower[:, there], self.samples.upper[:, there]
+        first, last = np.maximum(upper.min(axis=1), 0), np.minimum(lower.max(axis=1), self.samples.n_ranks)
+        for f in np.flatnonzero(first < last):
+            known = place.bound[self.offset[f] + first[f] : self.offset[f] + last[f]] >= bound
+            if not known.all() and not _dominated(known, lower[f] - first[f], upper[f] - first[f]).all():
+                t = int(first[f] + np.argmin(_dominated(known, lower[f] - first[f], upper[f] - first[f])))
+                cost = place.bound[self.offset[f] + t]
+                raise Refused(f"{what}: threshold {t} of feature {f} is only proven to cost {cost}")
+
+    def _range(self, place: Place) -> None:
+        f, first, last = self.reader.numbers("III")
+        here = f"record {self.reader.n_records}, range {first}–{last} of feature {f} at place {place.number}"
+        if place.depth < 2 or f >= self.samples.p or not first <= last < self.samples.n_ranks[f]:
+            raise Unusable(f"{here}: there is no such range")
+        self.ranges[(place.depth, f)] = self.ranges.get((place.depth, f), 0) + 1
+        where = slice(int(self.offset[f]) + first, int(self.offset[f]) + last + 1)
+        if f not in place.shares:
+            self._allocate(self.samples.n)
+            place.shares[f] = np.full(self.samples.n, HALF)
+        reach = self.samples.lower[f] <= first, self.samples.upper[f] > last
+        cases = Cases(place.weight)
+        targets: dict[int, int] = {}
+        settled: list[Any] = []
+        while True:
+            kind = self._next()
+            if kind == Kind.SHARES:
+                self._shares(place.shares[f], here)
+                targets = {}
+            elif kind == Kind.BRANCH:
+                (sample,) = self.reader.numbers("I")
+                if sample >= self.samples.n or any(sample == other for other, _ in cases.stack):
+                    raise Unusable(f"{here}: no branch on sample {sample} is possible")
+                cases.stack.append((sample, False))
+                targets = {}
+            elif kind == Kind.CHILD and place.depth > 2:
+                side, number, target = self.reader.numbers("BIq")
+                if side > 1:
+                    raise Unusable(f"{here}: there is no side {side}")
+                child = self._open(number, place.depth - 1, self._sides(place.shares[f], *reach, cases)[side])
+                if self._claim(child, target):
+                    targets[side] = target
+            elif kind == (Kind.SETTLE if place.depth == 2 else Kind.JOIN):
+                if place.depth == 2:
+                    settled.append((*self._sides(place.shares[f], *reach, cases), cases.given_up))
+                elif len(targets) == 2:
+                    settled.append(targets[0] + targets[1] + cases.given_up)
+                else:
+                    raise Refused(f"{here}: joined without a proof for both sides")
+                targets = {}
+                if cases.advance():
+                    break
+            elif kind == Kind.DROP:
+                return
+            else:
+                raise Unusable(f"{here}: {kind.name} does not belong there")
+        if place.depth > 2:
+            np.maximum(place.bound[where], min(settled), out=place.bound[where])
+        else:
+            place.waiting.append((where, settled))
+            if len(place.waiting) * self.samples.n >= NUMBERS_AT_ONCE:
+                place.scan()
+
+    def _shares(self, share: Any, here: str) -> None:
+        (length,) = self.reader.numbers("I")
+        sample, value = self.reader.array(length, "<u4"), self.reader.array(length, "<u4")
+        if length and int(sample.max()) >= self.samples.n:
+            raise Unusable(f"{here}: a share for sample {int(sample.max())}, which does not exist")
+        share[sample] = value
+
+    def _sides(self, share: Any, left: Any, right: Any, cases: Cases) -> tuple[Any, Any]:
+        """Return the weights that the two children of every threshold of a range are charged with."""
+        w = cases.weight.astype(np.uint64)
+        # floor(w * share / 2^32) without overflow: the two halves of w one after the other.
+        part = (w >> np.uint64(32)) * share + (((w & WHOLE) * share) >> np.uint64(32))
+        part = np.where(share == WHOLE, w, part).astype(np.int64)
+        a = np.where(left, np.where(right, part, cases.weight), 0)
+        b = np.where(right, np.where(left, cases.weight - part, cases.weight), 0)
+        for sample, is_given_up in cases.stack:
+            heavy = 0 if is_given_up else self.samples.heavy
+            a[sample], b[sample] = heavy * left[sample], heavy * right[sample]
+        return a, b
+
+    def _packing(self) -> None:
+        """Check disjoint conflicts: of two samples of different classes whose boxes meet, any model loses one."""
+        (length,) = self.reader.numbers("I")
+        one, other = self.reader.array(length, "<u4"), self.reader.array(length, "<u4")
+        amount = self.reader.array(length, "<i8")
+        s = self.samples
+        if length and max(int(one.max()), int(other.max())) >= s.n:
+            raise Unusable("a conflict of a sample that does not exist")
+        if (s.label[one] == s.label[other]).any() or (amount < 0).any() or (amount > s.weight[one]).any():
+            raise Refused("a conflict of two samples of one class, or of an impossible amount")
+        for f in range(s.p):
+            if ((s.lower[f, one] > s.upper[f, other]) | (s.lower[f, other] > s.upper[f, one])).any():
+                raise Refused(f"two samples that are said to conflict are told apart by feature {f}")
+        used = [0] * s.n
+        for i, k, a in zip(one.tolist(), other.tolist(), amount.tolist(), strict=True):
+            used[i] += a
+            used[k] += a
+        if any(spent > own for spent, own in zip(used, s.weight.tolist(), strict=True)):
+            raise Refused("the conflicts of a sample use more than it weighs")
+        self.proven = max(self.proven, sum(amount.tolist()) + s.penalty)
+
+
+def _dominated(known: Any, lower: Any, upper: Any) -> Any:
+    """Return which thresholds are known to cost enough, by themselves or by another one.
+
+    From t to t' > t the left side only grows, and unless an upper end lies in between the right side stays: then t'
+    costs at least as much as t. From t to t' < t the right side only grows, and unless a lower end lies in between the
+    left side stays.
+    """
+    at = np.arange(len(known))
+    n_lower, n_upper = (np.searchsorted(np.sort(ends), at, side="right") for ends in (lower, upper))
+    before = np.maximum.accumulate(np.where(known, at, -1))
+    after = np.minimum.accumulate(np.where(known, at, len(known))[::-1])[::-1]
+    from_before = (before >= 0) & (n_upper[np.maximum(before, 0)] == n_upper)
+    return from_before | ((after < len(known)) & (n_lower[np.minimum(after, len(known) - 1)] == n_lower))

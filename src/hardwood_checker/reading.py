@@ -1,0 +1,119 @@
+"""The file: a line of magic, a line of JSON, then records until END, all in one gzip stream.
+
+A file comes from a stranger: nothing is allocated on its word alone, and what does not follow the format is `Unusable`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import struct
+import zlib
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+MAGIC = b"hardwood proof 1\n"
+MOST_HEADER_BYTES, MOST_BYTES_AT_ONCE = 1 << 28, 1 << 26
+DAMAGE = (OSError, EOFError, zlib.error, ValueError, RecursionError)
+
+
+Kind = IntEnum(
+    "Kind", "RANGE SHARES SETTLE BRANCH CHILD PROVEN ABANDONED JOIN DROP PACKING BOUND END"
+)  # in the order of their codes, from 1
+
+
+class Unusable(Exception):  # noqa: N818
+    """The file or the data cannot be read, or they do not belong together."""
+
+
+class Refused(Exception):  # noqa: N818
+    """The file can be read, but it does not prove what it claims."""
+
+
+class Reader:
+    """The header of a proof, and its records one after another."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.n_records = 0
+        try:
+            self._raw = open(path, "rb")  # noqa: SIM115
+        except (OSError, ValueError) as error:
+            raise Unusable(f"the proof cannot be read: {error}") from error
+        try:
+            self._stream = gzip.GzipFile(fileobj=self._raw)
+            magic = self._stream.read(len(MAGIC))
+            self.header: Any = json.loads(self._stream.readline(MOST_HEADER_BYTES), parse_constant=_no_constant)
+        except DAMAGE as error:
+            self.close()
+            raise Unusable(f"the proof cannot be read: {error}") from error
+        if magic != MAGIC:
+            self.close()
+            raise Unusable("this is not a proof of hardwood, or one of another version of the format")
+
+    @property
+    def share_read(self) -> float:
+        """How much of the file has been read, from 0 to 1."""
+        return self._raw.tell() / max(1, os.fstat(self._raw.fileno()).st_size)
+
+    def _bytes(self, n: int) -> bytes:
+        try:
+            data = self._stream.read(n)
+        except DAMAGE as error:
+            raise Unusable(f"the proof is damaged after {self.n_records} records: {error}") from error
+        if len(data) != n:
+            raise Unusable(f"the proof ends after {self.n_records} records, without END")
+        return data
+
+    def record(self) -> Kind:
+        """Return the kind of the next record."""
+        code = self._bytes(1)[0]
+        if not 0 < code <= len(Kind):
+            raise Unusable(f"record {self.n_records} is of the unknown kind {code}")
+        self.n_records += 1
+        return Kind(code)
+
+    def numbers(self, layout: str) -> tuple[int, ...]:
+        """Return numbers of the record, little-endian: B, I and q as in `struct`."""
+        return struct.unpack("<" + layout, self._bytes(struct.calcsize("<" + layout)))
+
+    def array(self, length: int, dtype: str) -> Any:
+        """Return `length` numbers of a type."""
+        width = np.dtype(dtype).itemsize
+        if length * width > MOST_BYTES_AT_ONCE:
+            raise Unusable(f"record {self.n_records} announces {length} numbers, more than any proof needs at once")
+        return np.frombuffer(self._bytes(length * width), dtype=dtype)
+
+    def expect_end(self) -> None:
+        """Raise unless nothing follows, and the check sum of the stream is right."""
+        try:
+            more = self._stream.read(1)
+        except DAMAGE as error:
+            raise Unusable(f"the proof is damaged at its end: {error}") from error
+        if more:
+            raise Unusable("something follows END")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._raw.close()
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def field(mapping: Any, name: str, *kinds: type) -> Any:
+    """Return an entry of the header, of one of the given kinds."""
+    value = mapping.get(name, ...) if isinstance(mapping, dict) else ...
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+        raise Unusable(f"the header's {name!r} is {str(value)[:60]!r}, where a {kinds[0].__name__} belongs")
+    return value
+
+
+def number(value: Any, name: str) -> Any:
+    """Return a finite number of the header."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < float("inf"):
+        raise Unusable(f"the header's {name!r} holds {str(value)[:60]!r}, which is not a finite number")
+    return value
