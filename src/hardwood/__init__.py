@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from hardwood.ensembles.conversion import as_ensemble
     from hardwood.estimators.cross_validation import RobustTreeCV, make_adversarial_scorer
     from hardwood.estimators.forest import RobustForestClassifier
-    from hardwood.estimators.treant import RobustRelabeler, TreantClassifier
+    from hardwood.estimators.relabeler import RobustRelabeler
+    from hardwood.estimators.treant import TreantClassifier
     from hardwood.estimators.trees import GreedyRobustTreeClassifier, RobustTreeClassifier
 
 __all__ = [
@@ -64,7 +65,7 @@ __all__ = [
 _LAZY = {
     "GreedyRobustTreeClassifier": "hardwood.estimators.trees",
     "RobustForestClassifier": "hardwood.estimators.forest",
-    "RobustRelabeler": "hardwood.estimators.treant",
+    "RobustRelabeler": "hardwood.estimators.relabeler",
     "RobustTreeCV": "hardwood.estimators.cross_validation",
     "RobustTreeClassifier": "hardwood.estimators.trees",
     "TreantClassifier": "hardwood.estimators.treant",

@@ -16,7 +16,7 @@ from hardwood._core import Control, treant_best_predictions
 from hardwood.attack.rules import AttackRule
 from hardwood.data import datasets
 from hardwood.problem.rewriting import Options
-from hardwood.solvers.treant import Growth, solve_against_rules
+from hardwood.solvers.treant import Growth, problem_under_rules
 from hardwood.tree.reach import objective
 from hardwood.tree.rewriting import fooled_by_rules
 from oracle import TinyProblem, answer, optimal_objective
@@ -249,7 +249,7 @@ def test_what_rules_allow_is_what_trying_every_sequence_of_changes_reaches(seed:
     X = rng.integers(0, 6, (12, 2)).astype(float)
     y = np.concatenate([[0, 1], rng.integers(0, 2, 10)])
     problem = Problem.from_data(X, y, 0.0, 3)
-    result = solve_against_rules(problem, rules)
+    result = solve(problem_under_rules(problem, rules), "treant", options={"rules": rules})
     trees = [result.tree]
     # A tree with thresholds between all grid points tells reachable points apart as well as can be.
     trees.append(Tree([0, 1, 1, -1, -1, -1, -1], [2.5, 1.5, 3.5] + [np.nan] * 4, [1, 3, 5, -1, -1, -1, -1],

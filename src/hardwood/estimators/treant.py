@@ -1,30 +1,23 @@
-"""Estimators for TREANT and for relabelled trees."""
+"""The estimator for TREANT."""
 
 from __future__ import annotations
 
 import os
-import time
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import check_is_fitted
 
 from hardwood.attack.rules import AttackRules
 from hardwood.data.labels import as_labels, encode_labels
 from hardwood.data.weights import weighted_share
 from hardwood.errors import InvalidInputError
 from hardwood.estimators.base import BaseRobustTree
-from hardwood.export import from_sklearn
 from hardwood.export.model_file import Model
 from hardwood.problem.problem import Problem
-from hardwood.solvers.relabel import relabel
-from hardwood.solvers.result import EndReason, Result, Status, TracePoint
+from hardwood.solvers.result import Result
 from hardwood.solvers.solve import solve
-from hardwood.solvers.treant import TreantSolver, solve_against_rules
-from hardwood.tree.reach import objective, robust_errors, to_indices
+from hardwood.solvers.treant import problem_under_rules
 from hardwood.tree.rewriting import fooled_by_rules
 
 
@@ -97,14 +90,20 @@ class TreantClassifier(BaseRobustTree):
                 f"Only binary classification is supported. The type of the target is {kind}. "
                 f"TREANT learns to tell two classes apart, and y has {problem.n_classes}"
             )
-        options = {name: getattr(self, name) for name in TreantSolver().defaults}
+        options = {"loss": self.loss, "min_samples_split": self.min_samples_split, "affine": self.affine}
         if self.rules is None:
             self.rules_ = None
             return solve(problem, "treant", options=options, time_limit=self.time_limit, started=started)
         if not (np.array_equal(problem.lower, problem.values) and np.array_equal(problem.upper, problem.values)):
             raise InvalidInputError(f"give either attack={self.attack!r} or rules, not both")
         self.rules_ = self.rules if isinstance(self.rules, AttackRules) else AttackRules.load(self.rules)
-        return solve_against_rules(problem, self.rules_, time_limit=self.time_limit, started=started, **options)
+        return solve(
+            problem_under_rules(problem, self.rules_),
+            "treant",
+            options={**options, "rules": self.rules_},
+            time_limit=self.time_limit,
+            started=started,
+        )
 
     def adversarial_score(self, X: Any, y: Any, sample_weight: Any = None, *, attack: Any = None) -> float:
         """Return the accuracy when every sample is attacked; exact, also against rules.
@@ -135,79 +134,3 @@ class TreantClassifier(BaseRobustTree):
         if self.rules_ is None:
             return model
         return Model(model.tree, model.attack, {**model.training, "attack_rules": self.rules_.to_dict()})
-
-
-class RobustRelabeler(BaseRobustTree):
-    """A scikit-learn decision tree, made as robust as its splits allow.
-
-    The splits stay; the leaves get the labels that lose the least weight of training samples to the attacker
-    (`hardwood.solvers.relabel.relabel`): optimal for two classes.
-
-    Parameters
-    ----------
-    estimator : fitted or unfitted decision tree classifier, or None
-        A fitted tree is taken as it is; an unfitted one is fitted on the data first. None is
-        ``DecisionTreeClassifier(max_depth=3, random_state=0)``.
-    attack : number, sequence, mapping or AttackModel
-        What the attacker can do; anything `AttackModel.parse` takes.
-    class_weight : mapping, "balanced" or None
-        Multiplies sample weights by class.
-
-    Attributes
-    ----------
-    estimator_ : decision tree classifier
-        The fitted tree whose splits are used.
-    """
-
-    def __init__(self, estimator: Any = None, *, attack: Any = 0.0, class_weight: Any = None) -> None:
-        self.estimator = estimator
-        self.attack = attack
-        self.class_weight = class_weight
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the tree, if it is not, and relabel its leaves.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,) or None
-            Cost of losing each sample.
-        """
-        self.estimator_ = self._fitted_tree(X, y, sample_weight)
-        return super().fit(X, y, sample_weight)
-
-    def _fitted_tree(self, X: Any, y: Any, sample_weight: Any) -> Any:
-        from sklearn.tree import DecisionTreeClassifier
-
-        if self.estimator is not None:
-            try:
-                check_is_fitted(self.estimator)
-            except NotFittedError:
-                pass
-            else:
-                return self.estimator
-        self._validate_training_data(X, y)
-        tree = DecisionTreeClassifier(max_depth=3, random_state=0) if self.estimator is None else clone(self.estimator)
-        return tree.fit(X, y, sample_weight)
-
-    def _problem_parameters(self) -> dict[str, Any]:
-        return {"max_depth": from_sklearn(self.estimator_).depth, "class_weight": self.class_weight}
-
-    def _solve(self, problem: Problem, started: float) -> Result:
-        given = from_sklearn(self.estimator_, problem.feature_names)
-        tree = relabel(given, problem)
-        before = float(problem.weight[robust_errors(given, problem)].sum())
-        cost = objective(tree, problem)
-        runtime = time.perf_counter() - started
-        return Result(
-            tree=tree,
-            index_tree=to_indices(tree, problem),
-            status=Status.FEASIBLE,
-            objective=cost,
-            bound=0.0,
-            trace=(TracePoint(0.0, before, 0.0), TracePoint(runtime, cost, 0.0)),
-            runtime=runtime,
-            solver="relabel",
-            stopped_by=EndReason.HEURISTIC,
-        )

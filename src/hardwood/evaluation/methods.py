@@ -197,6 +197,7 @@ _TABLE = (
     _greedy("Chen", "chen", "Chen et al., Gini"),
     _greedy("Chen-IG", "chen", "Chen et al., information gain", impurity="entropy"),
     _greedy("GROOT", "groot", "GROOT", "greedy"),
+    Method("GROOT-relabelled", Recipe("relabelled"), summary="GROOT, relabelled", aliases=("relabelled",)),
     _greedy("FPRDT", "adversarial-error", "FPRDT"),
     Method("forest", None, summary="forest of 100 GROOT trees", special=_forest),
     Method("Binary-MILP", Recipe("binary-milp"), anytime=True, summary="MILP with binary thresholds"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # Importing a solver's module registers it; none of them loads its library before it runs.
-from hardwood.solvers import greedy, treant  # noqa: F401
+from hardwood.solvers import greedy, relabel, treant  # noqa: F401
 from hardwood.solvers.formulations import cpsat, maxsat, milp  # noqa: F401
 from hardwood.solvers.registry import get_solver, registered_solvers
 from hardwood.solvers.search import solver  # noqa: F401

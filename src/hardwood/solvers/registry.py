@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from hardwood.errors import InvalidInputError, MissingEngineError
 from hardwood.problem.problem import Problem
 from hardwood.solvers.options import Option, shown
+from hardwood.tree.reach import objective
+from hardwood.tree.tree import Tree
 
 if TYPE_CHECKING:
     from hardwood.solvers.run import Run
@@ -71,6 +73,13 @@ class Solver(ABC):
     def defaults(self) -> Mapping[str, Any]:
         """Options by name, with their default values."""
         return {option.name: option.default for option in self.options}
+
+    def judge(self, problem: Problem, options: Mapping[str, Any]) -> Callable[[Tree], float]:
+        """Return what says how much a tree costs: the weighted robust errors and the leaf penalty, unless overridden.
+
+        A solver against another kind of attacker than the problem's boxes counts in its own way.
+        """
+        return lambda tree: objective(tree, problem)
 
     def check(self, problem: Problem) -> None:
         """Raise if the problem asks for something that this solver cannot do."""

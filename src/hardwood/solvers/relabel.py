@@ -12,7 +12,7 @@ moves missed, to its end where the tree is small.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import overload
+from typing import ClassVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,10 @@ from hardwood import _core
 from hardwood.arrays import BoolArray, FloatArray, IntArray
 from hardwood.errors import InvalidInputError
 from hardwood.problem.problem import Problem
+from hardwood.solvers.greedy import GreedyLearner
+from hardwood.solvers.options import AnyOf, Instance, Nothing, Option
+from hardwood.solvers.registry import Solver, register
+from hardwood.solvers.run import Run
 from hardwood.tree.reach import to_indices
 from hardwood.tree.tree import IndexTree, Tree
 
@@ -28,11 +32,40 @@ MOST_STEPS = 50_000_000
 """How many elementary steps the branch and bound over leaf labels may take."""
 
 
+@register
+class RelabelSolver(Solver):
+    """Give the leaves of a tree the best labels."""
+
+    name = "relabelled"
+    summary = "the best labels for the leaves of a given or a greedy tree, by a minimum cut; its splits stay"
+    proves = False
+    options: ClassVar[tuple[Option, ...]] = (
+        Option(
+            "tree",
+            None,
+            AnyOf(Instance(Tree, "a Tree"), Instance(IndexTree, "an IndexTree"), Nothing("GROOT's")),
+            "the tree whose leaves are labelled",
+        ),
+    )
+
+    def _run(self, problem: Problem, run: Run) -> None:
+        given: Tree | IndexTree | None = run.options["tree"]
+        if given is None:
+            given = GreedyLearner().grow(problem, np.random.default_rng(run.random_state))
+        if isinstance(given, Tree):
+            known = _in_classes_of(given, problem)
+            run.report(known)
+            run.report(relabel(known, problem, run.control))
+        else:
+            run.report(given)
+            run.report(relabel(given, problem, run.control))
+
+
 @overload
-def relabel(tree: Tree, problem: Problem) -> Tree: ...
+def relabel(tree: Tree, problem: Problem, control: _core.Control | None = None) -> Tree: ...
 @overload
-def relabel(tree: IndexTree, problem: Problem) -> IndexTree: ...
-def relabel(tree: Tree | IndexTree, problem: Problem) -> Tree | IndexTree:
+def relabel(tree: IndexTree, problem: Problem, control: _core.Control | None = None) -> IndexTree: ...
+def relabel(tree: Tree | IndexTree, problem: Problem, control: _core.Control | None = None) -> Tree | IndexTree:
     """Return the tree with the leaf labels that lose the least weight of the problem's samples.
 
     Parameters
@@ -42,6 +75,8 @@ def relabel(tree: Tree | IndexTree, problem: Problem) -> Tree | IndexTree:
         `hardwood.export.from_sklearn`. Its splits stay as they are.
     problem : Problem
         Boxes, labels and weights that count; its depth does not matter.
+    control : Control or None
+        Ends the work early, with the best labels so far.
 
     Returns
     -------
@@ -51,33 +86,42 @@ def relabel(tree: Tree | IndexTree, problem: Problem) -> Tree | IndexTree:
         classes of the problem.
     """
     if isinstance(tree, Tree):
-        if tree.n_features != problem.n_features:
-            raise InvalidInputError(f"the tree is for {tree.n_features} features, the data has {problem.n_features}")
-        label = to_indices(tree, problem).label if not np.array_equal(tree.classes, problem.classes) else tree.label
+        tree = _in_classes_of(tree, problem)
         sides = _possible_sides(tree, tree.threshold)
         reached = _core.reached_leaves(
             tree.feature, tree.threshold, tree.left, tree.right, *sides, problem.lower, problem.upper
         )
         groups = Groups.of(reached, tree.n_leaves, problem)
-        return replace(tree, label=_with_labels(label, tree, groups, problem), classes=problem.classes)
+        return replace(tree, label=_with_labels(tree, groups, problem, control))
     sides = _possible_sides(tree, tree.index)
     reached = _core.reached_leaves(
         tree.feature, tree.index, tree.left, tree.right, *sides, problem.lower_rank, problem.upper_rank
     )
     groups = Groups.of(reached, tree.n_leaves, problem)
-    return replace(tree, label=_with_labels(tree.label, tree, groups, problem))
+    return replace(tree, label=_with_labels(tree, groups, problem, control))
 
 
-def _with_labels(label: IntArray, tree: Tree | IndexTree, groups: Groups, problem: Problem) -> IntArray:
+def _in_classes_of(tree: Tree, problem: Problem) -> Tree:
+    """Return the tree in the classes of a problem; raise if it is for other features or classes."""
+    if tree.n_features != problem.n_features:
+        raise InvalidInputError(f"the tree is for {tree.n_features} features, the data has {problem.n_features}")
+    if np.array_equal(tree.classes, problem.classes):
+        return tree
+    return replace(tree, label=to_indices(tree, problem).label, classes=problem.classes)
+
+
+def _with_labels(tree: Tree | IndexTree, groups: Groups, problem: Problem, control: _core.Control | None) -> IntArray:
+    label = tree.label
     leaves = np.flatnonzero(tree.left < 0)
     old = label[leaves]
     if problem.n_classes == 2:
         # From a tree that always answers 0, one expansion of class 1 is the whole minimum cut.
-        found = [groups.expand(np.zeros_like(old), 1)]
+        found = [groups.expand(np.zeros_like(old), 1, control)]
     else:
         heaviest = np.full_like(old, int(np.argmax(problem.class_weight_sums)))
-        found = [groups.expand_all(start, problem.n_classes) for start in (old, groups.heaviest_by_leaf(), heaviest)]
-        found.append(groups.search(min(found, key=groups.cost)))
+        starts = (old, groups.heaviest_by_leaf(), heaviest)
+        found = [groups.expand_all(start, problem.n_classes, control) for start in starts]
+        found.append(groups.search(min(found, key=groups.cost), control))
     new = min(found, key=groups.cost)
     if not groups.cost(new) < groups.cost(old):
         return label
@@ -153,7 +197,7 @@ class Groups:
         np.add.at(table, (self.leaf, self.label[self.group]), self.weight[self.group])
         return np.asarray(table.argmax(axis=1), dtype=np.int64)
 
-    def expand(self, label: IntArray, alpha: int) -> IntArray:
+    def expand(self, label: IntArray, alpha: int, control: _core.Control | None = None) -> IntArray:
         """Give class `alpha` to those leaves for which it lowers the cost the most; a minimum cut.
 
         Groups of class `alpha` want all their leaves to change; groups that are right now want none of theirs to.
@@ -169,15 +213,15 @@ class Groups:
         supply, demand = np.zeros((2, self.n_leaves + len(self.label)))
         supply[self.n_leaves :] = np.where(wants_change, self.weight, 0.0)
         demand[self.n_leaves :] = np.where(wants_change, 0.0, self.weight)
-        source_side = _core.minimum_cut(tail.astype(np.int32), head.astype(np.int32), supply, demand)
+        source_side = _core.minimum_cut(tail.astype(np.int32), head.astype(np.int32), supply, demand, control)
         return np.where(source_side[: self.n_leaves], alpha, label)
 
-    def expand_all(self, label: IntArray, n_classes: int) -> IntArray:
-        """Make expansion moves, class by class, until none of them lowers the cost."""
+    def expand_all(self, label: IntArray, n_classes: int, control: _core.Control | None = None) -> IntArray:
+        """Make expansion moves, class by class, until none of them lowers the cost or it is time to stop."""
         cost = self.cost(label)
         since_improved = alpha = 0
-        while since_improved < n_classes:
-            moved = self.expand(label, alpha)
+        while since_improved < n_classes and not (control is not None and control.stopped):
+            moved = self.expand(label, alpha, control)
             moved_cost = self.cost(moved)
             since_improved += 1
             if moved_cost < cost:
@@ -185,7 +229,7 @@ class Groups:
             alpha = (alpha + 1) % n_classes
         return label
 
-    def search(self, label: IntArray) -> IntArray:
+    def search(self, label: IntArray, control: _core.Control | None = None) -> IntArray:
         """Return the best labels, or the best ones found within a limit on the work, starting from known ones."""
         # The leaves that most groups meet come first: they decide most.
         order = np.argsort(-np.bincount(self.leaf, minlength=self.n_leaves), kind="stable")
@@ -197,7 +241,7 @@ class Groups:
         best = label[order].astype(np.int64)
         max_nodes = MOST_STEPS // (len(self.leaf) + self.n_leaves * self.n_classes)
         best, _ = _core.try_labelings(
-            begin, place[sequence], self.label, self.weight, self.n_classes, self.cost(label), max_nodes, best
+            begin, place[sequence], self.label, self.weight, self.n_classes, self.cost(label), max_nodes, best, control
         )
         return best[position]
 

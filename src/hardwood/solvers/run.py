@@ -71,6 +71,7 @@ class Run:
         options: dict[str, Any],
         on_progress: Callable[[RunProgress], None] | None,
         interrupt: Interrupt | None = None,
+        judge: Callable[[Tree], float] | None = None,
     ) -> None:
         self.problem = problem
         self.random_state = random_state
@@ -91,6 +92,7 @@ class Run:
         self.criteria: Sequence[Criterion] = (Proof(), self.interrupt, time_limit, Gap(max_gap))
         self.control = Control(time_limit.remaining())
         self._on_progress = on_progress
+        self._judge = judge or (lambda tree: objective(tree, problem))
         self._whole = problem.has_integer_weights
 
     def elapsed(self) -> float:
@@ -141,14 +143,15 @@ class Run:
         self.control = Control(self.remaining())
 
     def report(
-        self, tree: IndexTree | None = None, *, bound: float | None = None, claim: float | None = None
+        self, tree: IndexTree | Tree | None = None, *, bound: float | None = None, claim: float | None = None
     ) -> float | None:
         """Take a tree, a lower bound, or both.
 
         Parameters
         ----------
-        tree : IndexTree or None
-            Its objective is recomputed here; that number is what counts.
+        tree : IndexTree, Tree or None
+            Its objective is recomputed here; that number is what counts. Indices become thresholds at maximum margin;
+            a tree that has thresholds already keeps them.
         bound : float or None
             Proven lower bound on the objective. Rounded up where objectives are whole numbers.
         claim : float or None
@@ -163,8 +166,8 @@ class Run:
         cost = None
         improved = False
         if tree is not None:
-            placed = place(tree, self.problem)
-            cost = objective(placed, self.problem)
+            placed = place(tree, self.problem) if isinstance(tree, IndexTree) else tree
+            cost = self._judge(placed)
             if claim is not None:
                 self._check_claim(claim, placed, cost)
             if self._is_better(cost, placed):

@@ -6,7 +6,7 @@ A solver reports trees and bounds as it finds them. Everything that must hold fo
 
 from __future__ import annotations
 
-import time
+import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,13 +17,13 @@ import numpy as np
 from hardwood.bounds import matching_bound
 from hardwood.errors import HardwoodError, InvalidInputError, MissingEngineError, SolverError
 from hardwood.problem.problem import Problem
-from hardwood.solvers.options import MAX_GAP, RANDOM_STATE, TIME_LIMIT, check_options, count_threads, shown
+from hardwood.solvers.options import MAX_GAP, RANDOM_STATE, TIME_LIMIT, check_options, count_threads
 from hardwood.solvers.registry import Solver, get_solver
 from hardwood.solvers.result import EndReason, Result, Status
 from hardwood.solvers.run import FLOAT_TOLERANCE, Run, RunProgress
+from hardwood.solvers.starts import Start, as_start, best_leaf, useful_depth
 from hardwood.solvers.stopping import Interrupt, TimeLimit
-from hardwood.tree.reach import to_indices
-from hardwood.tree.tree import IndexTree, Tree
+from hardwood.tree.tree import IndexTree
 
 MOST_CELLS_FOR_ROOT_BOUND = 2_000_000
 """On larger tables the bound of any model may take longer than a user wants to wait for a first tree."""
@@ -41,7 +41,7 @@ def solve(
     solver: str = "search",
     *,
     time_limit: float | None = None,
-    start: str | Tree | IndexTree | None = None,
+    start: Start = None,
     max_gap: float = 0.0,
     random_state: int = 0,
     n_jobs: int | None = 1,
@@ -80,65 +80,48 @@ def solve(
     Result
         Its objective was recomputed from its tree, whatever the solver claimed.
     """
-    clock = time.perf_counter() if started is None else started
     method = get_solver(solver)
     method.check(problem)
+    checked = check_options(method.options, options, f"solver {method.name!r}")
     run = Run(
         problem,
-        time_limit=TimeLimit(TIME_LIMIT.check(time_limit), clock),
+        time_limit=TimeLimit(TIME_LIMIT.check(time_limit), started),
         max_gap=MAX_GAP.check(max_gap),
         random_state=RANDOM_STATE.check(random_state),
         n_jobs=count_threads(n_jobs),
-        options=check_options(method.options, options, f"solver {method.name!r}"),
+        options=checked,
+        judge=method.judge(problem, checked),
         on_progress=on_progress,
         interrupt=interrupt,
     )
-    run.start = _as_start(start, run)
     with _guarded(method, run) as outcome:
-        _begin(method, run)
+        _begin(method, run, start)
         if not (method.proves and run.is_proven):
             _search(method, run)
     return _as_result(method, run, outcome)
 
 
-def best_leaf(problem: Problem) -> IndexTree:
-    """Return the best tree without a split: the heaviest class."""
-    return IndexTree.leaf(int(np.argmax(problem.class_weight_sums)))
-
-
-def _as_start(start: str | Tree | IndexTree | None, run: Run) -> IndexTree | None:
-    """Return the tree to start from, or raise if it does not fit the problem."""
-    if start is None:
-        return None
-    if isinstance(start, str) and start == "greedy":
-        return solve(run.problem, "greedy", random_state=run.random_state).index_tree
-    if isinstance(start, Tree):
-        if start.n_features != run.problem.n_features:
-            raise InvalidInputError(
-                f"the start tree is for {start.n_features} features, the data has {run.problem.n_features}"
-            )
-        tree = to_indices(start, run.problem)
-    elif isinstance(start, IndexTree):
-        tree = start
-    else:
-        raise InvalidInputError(f"start={shown(start)}; it must be None, 'greedy' or a Tree")
-    if tree.depth > run.problem.max_depth:
-        raise InvalidInputError(f"the start tree has depth {tree.depth}, more than max_depth={run.problem.max_depth}")
-    return tree
-
-
-def _begin(method: Solver, run: Run) -> None:
+def _begin(method: Solver, run: Run, start: Start) -> None:
     """Report what is known before the solver has said a word: the best leaf, the start, the bound of any model."""
     problem = run.problem
     if method.proves:
         # The result of a heuristic is its own tree, for better or worse; any other starts from something.
         run.report(best_leaf(problem))
+    run.start = as_start(start, problem, lambda plain: _greedy_tree(plain, run))
     if run.start is not None:
         run.report(run.start)
     if method.proves and problem.lower.size <= MOST_CELLS_FOR_ROOT_BOUND and not run.should_stop():
         # What no model can avoid, and one leaf: often all the proof that is needed (Theorem 2 of the paper).
         run.report(bound=matching_bound(problem, run.control) + problem.leaf_penalty)
     run.trusted_bound = run.bound
+
+
+def _greedy_tree(problem: Problem, run: Run) -> IndexTree:
+    limit = None if math.isinf(run.remaining()) else run.remaining()
+    result = solve(problem, "greedy", time_limit=limit, random_state=run.random_state, interrupt=run.interrupt)
+    if result.stopped_by is EndReason.INTERRUPT:
+        raise KeyboardInterrupt
+    return result.index_tree
 
 
 def _search(method: Solver, run: Run) -> None:
@@ -149,11 +132,11 @@ def _search(method: Solver, run: Run) -> None:
     no other tree better than the known one. Where weights are floats of very uneven size, a solver that scales them to
     whole numbers tells apart more of the small ones after the cut: it is asked again as long as that helps.
     """
-    run.asked = _with_cut_weights(run)
+    run.asked = _as_asked(run)
     method._run(run.asked, run)
     while _is_too_coarse(method, run):
         before = float(run.asked.weight.sum())
-        run.asked = _with_cut_weights(run)
+        run.asked = _as_asked(run)
         if float(run.asked.weight.sum()) > before / 2:
             return
         run.search_again()
@@ -167,8 +150,9 @@ def _is_too_coarse(method: Solver, run: Run) -> bool:
     return run.bound < run.best_objective and run.resolution > FLOAT_TOLERANCE * run.best_objective
 
 
-def _with_cut_weights(run: Run) -> Problem:
-    problem = run.problem
+def _as_asked(run: Run) -> Problem:
+    """Return the problem as the solver sees it: no deeper than is of use, no weight heavier than matters."""
+    problem = run.problem.replace(max_depth=useful_depth(run.problem))
     if problem.has_integer_weights or not problem.weight.max() > run.best_objective:
         return problem
     return problem.replace(weight=np.minimum(problem.weight, run.best_objective))

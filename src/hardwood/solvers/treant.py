@@ -16,9 +16,7 @@ The published code calls an iterative solver for every candidate; here every can
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -32,13 +30,12 @@ from hardwood.errors import InvalidInputError
 from hardwood.problem.endpoints import index_of, midpoint
 from hardwood.problem.problem import Problem
 from hardwood.problem.rewriting import Options, boxes_under_rules
-from hardwood.solvers.options import Flag, OneOf, Option, Whole, check_options
+from hardwood.solvers.options import AnyOf, Flag, Instance, Nothing, OneOf, Option, Whole
 from hardwood.solvers.registry import Solver, register
-from hardwood.solvers.result import EndReason, Result, Status, TracePoint
 from hardwood.solvers.run import Run
-from hardwood.tree.reach import to_indices, tree_from_nested
+from hardwood.tree.reach import tree_from_nested
 from hardwood.tree.rewriting import fooled_by_rules
-from hardwood.tree.tree import IndexTree
+from hardwood.tree.tree import IndexTree, Tree
 
 Region = dict[int, tuple[int, int]]
 
@@ -58,6 +55,12 @@ class TreantSolver(Solver):
         Option("loss", "squared", OneOf(LOSSES), "what is minimised"),
         Option("min_samples_split", 2, Whole(2), "a node with fewer samples becomes a leaf"),
         Option("affine", False, Flag(), "whether a path may test each feature only once"),
+        Option(
+            "rules",
+            None,
+            AnyOf(Instance(AttackRules, "AttackRules"), Nothing("the problem's boxes")),
+            "an attacker with rewriting rules and a budget",
+        ),
     )
 
     def check(self, problem: Problem) -> None:
@@ -69,70 +72,43 @@ class TreantSolver(Solver):
                 f"solver 'treant' is for two classes, the data has {problem.n_classes}"
             )
 
+    def judge(self, problem: Problem, options: Mapping[str, Any]) -> Callable[[Tree], float]:
+        """Return what counts the weight lost; against rules, of the samples that the attacker can afford to fool."""
+        rules: AttackRules | None = options["rules"]
+        if rules is None:
+            return super().judge(problem, options)
+
+        def lost(tree: Tree) -> float:
+            fooled = fooled_by_rules(tree, rules, problem.values, problem.label, problem.rounding)
+            return float(problem.weight[fooled].sum())
+
+        return lost
+
     def _run(self, problem: Problem, run: Run) -> None:
-        ends = problem.endpoints
-        options = Options.boxes(problem)
-        growth = Growth(problem, options, run.control, **run.options)
+        how = {name: value for name, value in run.options.items() if name != "rules"}
+        rules: AttackRules | None = run.options["rules"]
+        if rules is None:
+            ends = problem.endpoints
+            growth = Growth(problem, Options.boxes(problem), run.control, **how)
 
-        def index_between(j: int, under: int, over: int) -> int:
-            return index_of(midpoint(float(ends.last[j][under]), float(ends.first[j][over])), j, ends)
+            def index_between(j: int, under: int, over: int) -> int:
+                return index_of(midpoint(float(ends.last[j][under]), float(ends.first[j][over])), j, ends)
 
-        run.report(IndexTree.from_nested(with_labels(growth.grow(index_between))))
+            run.report(IndexTree.from_nested(with_labels(growth.grow(index_between))))
+            return
+        choices = Options.rules(rules, problem.values, problem.feature_names, problem.rounding)
+        growth = Growth(problem, choices, run.control, **how)
+
+        def value_between(j: int, under: int, over: int) -> float:
+            return midpoint(float(choices.last[j][under]), float(choices.first[j][over]))
+
+        run.report(tree_from_nested(with_labels(growth.grow(value_between)), problem))
 
 
-def solve_against_rules(
-    problem: Problem,
-    rules: AttackRules,
-    *,
-    time_limit: float | None = None,
-    started: float | None = None,
-    **options: Any,
-) -> Result:
-    """Grow a TREANT tree against an attacker given as rewriting rules.
-
-    Parameters
-    ----------
-    problem : Problem
-        Its values, labels, weights and depth count; its boxes do not.
-    rules : AttackRules
-    time_limit : float or None
-        Seconds; nodes that are not split by then become leaves.
-    started : float or None
-        `time.perf_counter` of the moment from which `time_limit` counts; now by default.
-    **options
-        See `Growth`.
-
-    Returns
-    -------
-    Result
-        Its objective is the weight of the samples that the attacker can afford to have misclassified. Its index tree is
-        expressed in the smallest boxes that hold all that the attacker can do.
-    """
-    started = time.perf_counter() if started is None else started
-    TreantSolver().check(problem)
-    deadline = math.inf if time_limit is None else started + time_limit
-    control = _core.Control(deadline - time.perf_counter())
-    choices = Options.rules(rules, problem.values, problem.feature_names, problem.rounding)
-
-    def value_between(j: int, under: int, over: int) -> float:
-        return midpoint(float(choices.last[j][under]), float(choices.first[j][over]))
-
-    growth = Growth(problem, choices, control, **options)
-    tree = tree_from_nested(with_labels(growth.grow(value_between)), problem)
-    lost = float(problem.weight[fooled_by_rules(tree, rules, problem.values, problem.label, problem.rounding)].sum())
-    runtime = time.perf_counter() - started
+def problem_under_rules(problem: Problem, rules: AttackRules) -> Problem:
+    """Return the problem with the smallest boxes that hold all that an attacker with rules can do."""
     lower, upper = boxes_under_rules(rules, problem.values, problem.feature_names, problem.rounding)
-    return Result(
-        tree=tree,
-        index_tree=to_indices(tree, problem.replace(lower=lower, upper=upper)),
-        status=Status.FEASIBLE,
-        objective=lost,
-        bound=0.0,
-        trace=(TracePoint(runtime, lost, 0.0),),
-        runtime=runtime,
-        solver=TreantSolver.name,
-        stopped_by=EndReason.TIME_LIMIT if started + runtime >= deadline else EndReason.HEURISTIC,
-    )
+    return problem.replace(lower=lower, upper=upper)
 
 
 def with_labels(nested: Any) -> Any:
@@ -192,11 +168,6 @@ class Growth:
         min_samples_split: int = 2,
         affine: bool = False,
     ) -> None:
-        check_options(
-            TreantSolver.options,
-            {"loss": loss, "min_samples_split": min_samples_split, "affine": affine},
-            "TREANT",
-        )
         self.problem = problem
         self.options = options
         self.control = control

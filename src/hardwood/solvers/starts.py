@@ -1,0 +1,125 @@
+"""Trees to start from, and the depth that a tree can make use of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hardwood.arrays import BoolArray, IntArray
+from hardwood.errors import InvalidInputError
+from hardwood.problem.problem import Problem
+from hardwood.solvers.options import shown
+from hardwood.tree.reach import to_indices
+from hardwood.tree.tree import IndexTree, Tree
+
+Start = str | Tree | IndexTree | None
+
+
+def best_leaf(problem: Problem) -> IndexTree:
+    """Return the best tree without a split: the heaviest class."""
+    return IndexTree.leaf(int(np.argmax(problem.class_weight_sums)))
+
+
+def useful_depth(problem: Problem) -> int:
+    """Return how many splits a path of the best tree needs at most.
+
+    Where all samples of a node reach one child, that child alone is as good as the split. So every split of some best
+    tree leaves each child at least one sample less, and a node with one sample needs no split.
+    """
+    return min(problem.max_depth, problem.n_samples - 1)
+
+
+def as_start(start: Start, problem: Problem, grow_greedily: Callable[[Problem], IndexTree]) -> IndexTree | None:
+    """Return the tree to start from, or raise if it does not fit the problem.
+
+    Parameters
+    ----------
+    start : None, "greedy", Tree or IndexTree
+    problem : Problem
+    grow_greedily : callable
+        Returns a greedy tree for a problem without limits on leaves.
+    """
+    if start is None:
+        return None
+    if isinstance(start, str) and start == "greedy":
+        return repaired(grow_greedily(problem.replace(leaf_penalty=0.0, min_samples_leaf=0)), problem)
+    if isinstance(start, Tree):
+        if start.n_features != problem.n_features:
+            raise InvalidInputError(
+                f"the start tree is for {start.n_features} features, the data has {problem.n_features}"
+            )
+        tree = to_indices(start, problem)
+    elif isinstance(start, IndexTree):
+        tree = start
+        _check_indices(tree, problem)
+    else:
+        raise InvalidInputError(f"start={shown(start)}; it must be None, 'greedy' or a Tree")
+    if tree.depth > problem.max_depth:
+        raise InvalidInputError(f"the start tree has depth {tree.depth}, more than max_depth={problem.max_depth}")
+    return tree if tree.depth <= useful_depth(problem) else without_needless_splits(tree, problem)
+
+
+def _check_indices(tree: IndexTree, problem: Problem) -> None:
+    is_split = tree.left >= 0
+    if tree.feature[is_split].max(initial=-1) >= problem.n_features:
+        raise InvalidInputError(
+            f"the start tree splits on feature {tree.feature.max()}, the data has {problem.n_features} features"
+        )
+    if tree.label[~is_split].max() >= problem.n_classes:
+        raise InvalidInputError(
+            f"the start tree answers class number {tree.label.max()}, the data has {problem.n_classes} classes"
+        )
+
+
+def without_needless_splits(tree: IndexTree, problem: Problem) -> IndexTree:
+    """Replace every split that sends all its samples to one child by that child; no sample is lost in addition."""
+
+    def build(node: int, here: IntArray) -> Any:
+        if tree.left[node] < 0:
+            return int(tree.label[node])
+        j, t = int(tree.feature[node]), int(tree.index[node])
+        left, right = _sides(problem, here, j, t)
+        if left.all():
+            return build(int(tree.left[node]), here)
+        if right.all():
+            return build(int(tree.right[node]), here)
+        return (j, t, build(int(tree.left[node]), here[left]), build(int(tree.right[node]), here[right]))
+
+    return IndexTree.from_nested(build(0, np.arange(problem.n_samples)))
+
+
+def repaired(tree: IndexTree, problem: Problem) -> IndexTree:
+    """Turn splits into leaves where a leaf would be too small, or where a split does not pay for its leaves.
+
+    Samples that reach both sides count on both, so a split may go that would just have paid; what is left keeps
+    ``min_samples_leaf``.
+    """
+    if problem.min_samples_leaf == 0 and problem.leaf_penalty == 0:
+        return tree
+
+    def build(node: int, here: IntArray, certain: BoolArray) -> tuple[Any, float] | None:
+        """Return the subtree and its cost, or None if its samples are too few for a leaf."""
+        if node != 0 and np.count_nonzero(certain) < problem.min_samples_leaf:
+            return None
+        weight = np.bincount(problem.label[here], problem.weight[here], problem.n_classes)
+        leaf = (int(np.argmax(weight)), float(weight.sum() - weight.max()) + problem.leaf_penalty)
+        if tree.left[node] < 0:
+            return leaf
+        j, t = int(tree.feature[node]), int(tree.index[node])
+        left, right = _sides(problem, here, j, t)
+        low = build(int(tree.left[node]), here[left], (certain & ~right)[left])
+        high = build(int(tree.right[node]), here[right], (certain & ~left)[right]) if low is not None else None
+        if low is None or high is None or low[1] + high[1] >= leaf[1]:
+            return leaf
+        return (j, t, low[0], high[0]), low[1] + high[1]
+
+    built = build(0, np.arange(problem.n_samples), np.ones(problem.n_samples, bool))
+    assert built is not None
+    return IndexTree.from_nested(built[0])
+
+
+def _sides(problem: Problem, here: IntArray, j: int, t: int) -> tuple[BoolArray, BoolArray]:
+    """Return which of some samples reach the left and the right of a threshold index."""
+    return problem.lower_rank[here, j] <= t, problem.upper_rank[here, j] > t
