@@ -79,12 +79,12 @@ core:
 SECONDS ?= 300
 SANITIZED := build/sanitize/site
 sanitize:
-	$(CMAKE) -B build/sanitize/build -DHARDWOOD_STRICT=ON -DHARDWOOD_SANITIZE=ON -DHARDWOOD_CHECKED=ON \
+	$(CMAKE) -B build/sanitize/build -DCMAKE_BUILD_TYPE=None -DHARDWOOD_STRICT=ON -DHARDWOOD_SANITIZE=ON -DHARDWOOD_CHECKED=ON \
 		-DHARDWOOD_OUTPUT=$(abspath $(SANITIZED))/hardwood > /dev/null
 	$(TOOLS) cmake --build build/sanitize/build
 	tar -C src --exclude='_core*.so' --exclude=__pycache__ -cf - hardwood | tar -C $(SANITIZED) -xf -
 	$(SANITIZER) -m pytest -q -p no:cacheprovider -p no:xdist --no-cov tests/core
-	$(SANITIZER) tests/core/fuzz.py --seconds $(SECONDS)
+	$(SANITIZER) -m core.fuzz --seconds $(SECONDS)
 
 # Python itself is not built with sanitizers, so their libraries are loaded before it.
 SANITIZER = $(TOOLS) PYTHONPATH=$(abspath $(SANITIZED)):$(abspath tests) ASAN_OPTIONS=detect_leaks=0 \

@@ -1,0 +1,95 @@
+"""Walks of the core against walks written down node by node."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.cases import RandomTree, random_boxes, random_ranks, random_tree
+from hardwood import _core
+
+
+def reached(tree: RandomTree, lower: list[float], upper: list[float], node: int = 0) -> set[int]:
+    """All nodes that a box reaches: left iff lower <= b, right iff upper > b."""
+    if tree.left[node] < 0:
+        return {node}
+    j, b = tree.feature[node], tree.threshold[node]
+    left = reached(tree, lower, upper, int(tree.left[node])) if lower[j] <= b else set()
+    right = reached(tree, lower, upper, int(tree.right[node])) if upper[j] > b else set()
+    return {node} | left | right
+
+
+def check_walks(rng: np.random.Generator) -> None:
+    n, p = int(rng.integers(0, 12)), int(rng.integers(1, 5))
+    tree = random_tree(rng, p, int(rng.integers(0, 8)), 3)
+    X, lower, upper = random_boxes(rng, n, p)
+    label = rng.integers(-1, 3, n)
+    nodes = [reached(tree, lower[i].tolist(), upper[i].tolist()) for i in range(n)]
+    ends = [(reached(tree, X[i].tolist(), X[i].tolist()) & set(tree.leaves)).pop() for i in range(n)]
+    assert _core.apply(*tree.splits, X).tolist() == ends
+    expected = [[k in nodes[i] for k in range(len(tree.feature))] for i in range(n)]
+    assert _core.reached_nodes(*tree.splits, lower, upper).tolist() == expected
+    wrong = [any(tree.label[k] != label[i] for k in nodes[i] if tree.left[k] < 0) for i in range(n)]
+    assert _core.fooled(*tree.splits, tree.label, lower, upper, label).tolist() == wrong
+    everywhere = np.ones(len(tree.feature), bool)
+    words = _core.reached_leaves(*tree.splits, everywhere, everywhere, lower, upper)
+    for i in range(n):
+        bits = {leaf for k, leaf in enumerate(tree.leaves) if int(words[i, k // 64]) >> k % 64 & 1}
+        assert bits == nodes[i] & set(tree.leaves)
+
+
+def check_walks_on_ranks(rng: np.random.Generator) -> None:
+    n, p = int(rng.integers(0, 12)), int(rng.integers(1, 4))
+    tree = random_tree(rng, p, int(rng.integers(0, 8)), 2)
+    index = np.where(tree.left < 0, -1, np.nan_to_num(tree.threshold * 10)).astype(np.int64)
+    on_ranks = RandomTree(tree.feature, index.astype(float), tree.left, tree.right, tree.label)
+    lower, upper = random_ranks(rng, n, p)
+    can_left, can_right = np.ones((2, len(index)), bool)
+    closed = rng.integers(0, len(index))
+    can_left[closed] = False
+    words = _core.reached_leaves(tree.feature, index, tree.left, tree.right, can_left, can_right, lower, upper)
+    # Nobody goes left where no point can.
+    shut = index.astype(float)
+    shut[closed] = -np.inf if tree.left[closed] >= 0 else shut[closed]
+    on_ranks = RandomTree(tree.feature, shut, tree.left, tree.right, tree.label)
+    for i in range(n):
+        bits = {leaf for k, leaf in enumerate(tree.leaves) if int(words[i, k // 64]) >> k % 64 & 1}
+        assert bits == reached(on_ranks, lower[i].tolist(), upper[i].tolist()) & set(tree.leaves)
+
+
+def check_nearest_points(rng: np.random.Generator) -> None:
+    n, p, r = int(rng.integers(0, 10)), int(rng.integers(1, 4)), int(rng.integers(1, 6))
+    X, lower, upper = random_boxes(rng, n, p)
+    low = rng.integers(0, 9, (r, p)) / 10
+    high = low + rng.integers(1, 4, (r, p)) / 10
+    low[rng.random((r, p)) < 0.2], high[rng.random((r, p)) < 0.2] = -np.inf, np.inf
+    region_label, label = rng.integers(0, 3, r), rng.integers(-1, 3, n)
+    points, distance = _core.nearest_wrong_points(low, high, region_label, X, lower, upper, label)
+    for i in range(n):
+        best = np.inf
+        for k in range(r):
+            inside = (upper[i] > low[k]) & (lower[i] <= high[k])
+            if region_label[k] != label[i] and inside.all():
+                nearest = np.minimum(np.where(X[i] > low[k], X[i], np.nextafter(low[k], np.inf)), high[k])
+                best = min(best, float(np.abs(nearest - X[i]).max(initial=0.0)))
+        assert distance[i] == pytest.approx(best, abs=1e-300)
+        if best < np.inf:
+            there = (points[i] > low) & (points[i] <= high)
+            assert (region_label[there.all(axis=1)] != label[i]).any()
+            assert np.abs(points[i] - X[i]).max() == distance[i]
+        else:
+            assert np.isnan(points[i]).all()
+
+
+@pytest.mark.parametrize("check", [check_walks, check_walks_on_ranks, check_nearest_points])
+@pytest.mark.parametrize("seed", range(60))
+def test_walks_are_those_of_the_definition(check: object, seed: int) -> None:
+    check(np.random.default_rng(seed))  # type: ignore[operator]
+
+
+def test_what_is_not_a_number_goes_right() -> None:
+    rng = np.random.default_rng(0)
+    tree = random_tree(rng, 1, 1, 2)
+    while len(tree.feature) == 1:
+        tree = random_tree(rng, 1, 1, 2)
+    assert _core.apply(*tree.splits, np.array([[np.nan]])).tolist() == [tree.right[0]]
