@@ -26,6 +26,7 @@ PUBLIC = [
     "RobustRelabeler",
     "RobustTreeCV",
     "RobustTreeClassifier",
+    "Robustness",
     "SolverError",
     "Status",
     "TreantClassifier",
@@ -43,6 +44,7 @@ PUBLIC = [
     "relabel",
     "robust_feature_report",
     "robust_radius",
+    "robustness",
     "solve",
 ]
 

@@ -20,6 +20,7 @@ from hardwood.tree.tree import Tree
 
 if TYPE_CHECKING:
     from hardwood.ensembles.conversion import as_ensemble
+    from hardwood.ensembles.verification import Robustness, robustness
     from hardwood.estimators.cross_validation import RobustTreeCV, make_adversarial_scorer
     from hardwood.estimators.forest import RobustForestClassifier
     from hardwood.estimators.relabeler import RobustRelabeler
@@ -41,6 +42,7 @@ __all__ = [
     "RobustRelabeler",
     "RobustTreeCV",
     "RobustTreeClassifier",
+    "Robustness",
     "SolverError",
     "Status",
     "TreantClassifier",
@@ -58,6 +60,7 @@ __all__ = [
     "relabel",
     "robust_feature_report",
     "robust_radius",
+    "robustness",
     "solve",
 ]
 
@@ -68,8 +71,10 @@ _LAZY = {
     "RobustRelabeler": "hardwood.estimators.relabeler",
     "RobustTreeCV": "hardwood.estimators.cross_validation",
     "RobustTreeClassifier": "hardwood.estimators.trees",
+    "Robustness": "hardwood.ensembles.verification",
     "TreantClassifier": "hardwood.estimators.treant",
     "as_ensemble": "hardwood.ensembles.conversion",
+    "robustness": "hardwood.ensembles.verification",
     "make_adversarial_scorer": "hardwood.estimators.cross_validation",
 }
 

@@ -280,6 +280,21 @@ class ScoredTrees:
         """Return the sums of the leaves at each row of X, before division and link."""
     def classes(self, sums: FloatArray) -> IntArray:
         """Return the class, as an index, that each row of sums stands for."""
+    def verify(
+        self,
+        X: FloatArray,
+        lower: FloatArray,
+        upper: FloatArray,
+        label: IntArray,
+        verdict: NDArray[np.int8],
+        point: FloatArray,
+        parts: IntArray,
+        seconds: FloatArray,
+        seconds_per_sample: float,
+        n_threads: int,
+        control: Control,
+    ) -> None:
+        """Treat the samples whose verdict is open (0); write verdicts, points, parts of boxes and seconds."""
 
 # Greedy learners: feature, index of the threshold, left, right and label of each node.
 

@@ -4,6 +4,7 @@
 
 #include "bindings/bind.h"
 #include "ensemble_scores/scored_trees.h"
+#include "ensemble_scores/verify.h"
 
 namespace hardwood
 {
@@ -26,8 +27,8 @@ void requireTrees(Span<Index const> root, Span<Index const> feature, Span<double
         {
             if (left[i] < 0 && right[i] < 0)
                 continue;
-            require(feature[i] >= 0 && feature[i] < features, "a split names feature " + std::to_string(feature[i]) +
-                                                                  " of " + std::to_string(features));
+            require(feature[i] >= 0 && feature[i] < features,
+                    "a split names feature " + std::to_string(feature[i]) + " of " + std::to_string(features));
             require(!std::isnan(threshold[i]), "a split must have a threshold");
             for (Index const child : {left[i], right[i]})
             {
@@ -39,6 +40,31 @@ void requireTrees(Span<Index const> root, Span<Index const> feature, Span<double
     }
     for (std::uint8_t const has : hasParent)
         require(has != 0, "every node but the root must be the child of exactly one node before it");
+}
+
+void verifySamples(ScoredTrees const &self, In<double, 2> X, In<double, 2> lower, In<double, 2> upper,
+                   In<Index, 1> label, Out<std::int8_t, 1> verdict, Out<double, 2> point, Out<Index, 1> parts,
+                   Out<double, 1> seconds, double secondsPerSample, Index threads, Control &control)
+{
+    Samples const samples{gridOf<double>(X), gridOf<double>(lower), gridOf<double>(upper), spanOf<Index>(label)};
+    Index const n = samples.label.size();
+    Grid<double> const points(point.data(), static_cast<Index>(point.shape(0)), static_cast<Index>(point.shape(1)));
+    for (auto const &grid : {samples.X, samples.lower, samples.upper, Grid<double const>(points)})
+        require(grid.rows() == n && grid.columns() == self.features(), "one row for each sample, a column per feature");
+    Findings const findings{spanOf<std::int8_t>(verdict), points, spanOf<Index>(parts), spanOf<double>(seconds)};
+    require(findings.verdict.size() == n && findings.parts.size() == n && findings.seconds.size() == n,
+            "one entry for each sample");
+    requireRange(samples.label, -1, self.classes() - 1, "label");
+    for (Index i = 0; i < n; ++i)
+        for (Index j = 0; j < self.features(); ++j)
+            require(std::isnan(samples.X(i, j)) ||
+                        (samples.lower(i, j) <= samples.X(i, j) && samples.X(i, j) <= samples.upper(i, j)),
+                    "a sample lies outside of its own box");
+    {
+        nb::gil_scoped_release release;
+        verify(self, samples, secondsPerSample, threads, control, findings);
+    }
+    raisePending();
 }
 }  // namespace
 
@@ -98,6 +124,11 @@ void bindEnsembleScores(nb::module_ &m)
                     out[i] = self.classOf(rows.row(i), work.view());
                 return handOver(std::move(out));
             },
-            nb::arg("sums").noconvert(), "The class, as an index, that each row of sums stands for.");
+            nb::arg("sums").noconvert(), "The class, as an index, that each row of sums stands for.")
+        .def("verify", &verifySamples, nb::arg("X").noconvert(), nb::arg("lower").noconvert(),
+             nb::arg("upper").noconvert(), nb::arg("label").noconvert(), nb::arg("verdict").noconvert(),
+             nb::arg("point").noconvert(), nb::arg("parts").noconvert(), nb::arg("seconds").noconvert(),
+             nb::arg("seconds_per_sample"), nb::arg("n_threads"), nb::arg("control"),
+             "Treat the samples whose verdict is open (0); write verdicts, points, parts of boxes and seconds.");
 }
 }  // namespace hardwood

@@ -7,8 +7,8 @@ namespace hardwood
 {
 namespace
 {
-// Sums of multiples of a common power of two are exact in any order while they need no more than the type's digits.
-bool sumsAreExact(std::vector<double> const &values, double total, int digits)
+// The largest power of two of which all values are multiples; 1 if all are 0.
+double commonUnit(std::vector<double> const &values)
 {
     double finest = 0.0;
     for (double const value : values)
@@ -25,7 +25,7 @@ bool sumsAreExact(std::vector<double> const &values, double total, int digits)
         double const unit = std::ldexp(1.0, exponent);
         finest = finest == 0.0 ? unit : std::min(finest, unit);
     }
-    return finest == 0.0 || total / finest < std::ldexp(1.0, digits);
+    return finest == 0.0 ? 1.0 : finest;
 }
 
 Index firstLargest(Span<double const> scores)
@@ -110,11 +110,17 @@ ScoredTrees::ScoredTrees(Span<Index const> root, Span<Index const> feature, Span
     double const unit = rule_.single ? std::ldexp(1.0, -24) : std::ldexp(1.0, -53);
     std::vector<double> all = value_;
     all.insert(all.end(), base_.begin(), base_.end());
-    bool const exact = sumsAreExact(all, most, rule_.single ? 24 : 53);
+    // Sums of multiples of a unit are exact in any order while they need fewer digits than the type has; a few to spare
+    // keep different quotients different.
+    double const finest = commonUnit(all);
+    bool const exact = most / finest < std::ldexp(1.0, rule_.single ? 21 : 50);
     // Every addition rounds by at most one unit of its result, division by a few of the scores' size. A softmax drops
     // differences below a few units of 1, and the logistic function is flat where scores are large.
-    bool const exactEnd = rule_.link != Link::softmax && (rule_.divisor == 1.0 || (exact && rule_.link == Link::argmax));
+    bool const exactEnd =
+        rule_.link != Link::softmax && (rule_.divisor == 1.0 || (exact && rule_.link == Link::argmax));
     rounding_ = (exact ? 0.0 : 1.01 * unit * widest) + (exactEnd ? 0.0 : 16 * unit * (rule_.divisor + most));
+    if (exact && exactEnd && rule_.link != Link::logistic)
+        unit_ = finest;
     if (rule_.link == Link::logistic)
         rounding_ += 16 * unit * rule_.divisor * std::exp(rule_.slope * most / rule_.divisor) / rule_.slope;
 }

@@ -6,7 +6,8 @@
 // missing value (NaN) goes where `missingLeft` says.
 //
 // Cells. The distinct thresholds of feature j, sorted, cut it into cells: cell c is (b[c-1], b[c]], so x goes left at
-// the split with rank t iff cell(x) <= t. Cell -1 stands for "missing". Two points in the same cells get the same scores.
+// the split with rank t iff cell(x) <= t. Cell -1 stands for "missing". Two points in the same cells get the same
+// scores.
 #pragma once
 
 #include <cstdint>
@@ -47,9 +48,9 @@ public:
     };
 
     // `root` is the first node of each tree; children are counted from it and stand behind their parents.
-    ScoredTrees(Span<Index const> root, Span<Index const> feature, Span<double const> threshold,
-                Span<Index const> left, Span<Index const> right, Span<std::uint8_t const> missingLeft,
-                Grid<double const> value, Span<double const> base, Index features, ScoreRule rule);
+    ScoredTrees(Span<Index const> root, Span<Index const> feature, Span<double const> threshold, Span<Index const> left,
+                Span<Index const> right, Span<std::uint8_t const> missingLeft, Grid<double const> value,
+                Span<double const> base, Index features, ScoreRule rule);
 
     [[nodiscard]] Index trees() const { return static_cast<Index>(root_.size()); }
     [[nodiscard]] Index features() const { return features_; }
@@ -82,6 +83,9 @@ public:
     // exact margin is larger.
     [[nodiscard]] double roundingOfSums() const { return rounding_; }
 
+    // All sums are multiples of it and exact in the library's arithmetic; 0 if they are not.
+    [[nodiscard]] double unitOfSums() const { return unit_; }
+
 private:
     template <class Leaf>
     void add(Leaf &&leafOf, Span<double> out) const;
@@ -94,5 +98,6 @@ private:
     Index features_;
     ScoreRule rule_;
     double rounding_ = 0.0;
+    double unit_ = 0.0;
 };
 }  // namespace hardwood

@@ -1,0 +1,63 @@
+// How far the margin of the true class over a rival can fall inside one box.
+//
+// Inside the box most splits are decided. What is left of a tree is a Factor: a few leaves, each an interval of cells
+// on each feature that still matters, with what the leaf adds to the margin. The cells between two thresholds that no
+// factor asks for are joined. A point is one local cell for each feature; margin(point) = constant + sum of its leaves.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ensemble_scores/scored_trees.h"
+
+namespace hardwood
+{
+struct Factor
+{
+    std::vector<std::int32_t> feature;  // local, sorted
+    std::vector<std::int32_t> low;      // leaves x features: first and last local cell
+    std::vector<std::int32_t> high;
+    std::vector<double> value;  // of each leaf
+
+    [[nodiscard]] Index features() const { return static_cast<Index>(feature.size()); }
+    [[nodiscard]] Index leaves() const { return static_cast<Index>(value.size()); }
+};
+
+// Cells, first to last, that a box meets on each feature.
+struct CellBox
+{
+    std::vector<std::int32_t> low;
+    std::vector<std::int32_t> high;
+};
+
+class BoxProblem
+{
+public:
+    struct Feature
+    {
+        std::int32_t global;
+        std::vector<std::int32_t> firstCell;  // of each local cell
+        std::vector<std::int32_t> lastCell;
+        [[nodiscard]] std::int32_t cells() const { return static_cast<std::int32_t>(firstCell.size()); }
+    };
+
+    // The margin of class `truth` over `rival`; with one score the rival is the other class.
+    BoxProblem(ScoredTrees const &trees, CellBox const &box, Index truth, Index rival);
+
+    [[nodiscard]] double constant() const { return constant_; }
+    [[nodiscard]] std::vector<Factor> const &factors() const { return factors_; }
+    [[nodiscard]] std::vector<Feature> const &features() const { return features_; }
+
+    // Nobody is misclassified as the rival where the exact margin is larger.
+    [[nodiscard]] double threshold() const { return threshold_; }
+
+private:
+    void setThreshold(ScoredTrees const &trees, Index truth, Index rival);
+    void joinTrees(Index mostLeaves);
+
+    double constant_ = 0.0;
+    double threshold_ = 0.0;
+    std::vector<Factor> factors_;
+    std::vector<Feature> features_;
+};
+}  // namespace hardwood

@@ -1,0 +1,253 @@
+"""Which samples an attacker can get misclassified by an ensemble: each is robust, fooled, or open at the deadline.
+
+Whether some point of a box is misclassified is NP-hard to tell for ensembles (Kantchelian, Tygar & Joseph, "Evasion and
+Hardening of Tree Ensemble Classifiers", ICML 2016). The core decides it by branch and bound, sample by sample:
+
+1. Trees are cut down to the leaves that the box reaches. The sum of the worst leaves is a sound bound; small trees on
+   the same features are added up first (Chen et al., "Robustness Verification of Tree-based Models", NeurIPS 2019),
+   which makes stumps exact.
+2. Trees exchange prices for cells of features until they agree as far as they can: the dual of the local relaxation,
+   which never lowers the bound.
+3. Points are sought by moving one feature at a time, from the sample and from what the trees agreed on.
+4. What is open is divided between leaves that want different cells.
+
+Every point is judged in the arithmetic of the library, and bounds count only beyond what rounding, the library's and
+ours, can amount to.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardwood._core import Control
+from hardwood.arrays import BoolArray, FloatArray, IntArray
+from hardwood.attack.model import AttackModel
+from hardwood.data.frames import as_table
+from hardwood.data.labels import as_labels, encode_labels
+from hardwood.data.weights import weighted_share
+from hardwood.ensembles.conversion import as_ensemble
+from hardwood.ensembles.scores import Ensemble
+from hardwood.problem.boxes import ends_under_attack
+from hardwood.solvers.options import TIME_LIMIT, count_threads
+
+DECIDED_BY = ("open", "trees", "messages", "search", "as it is", "descent", "search")
+"""What told it, by the core's verdict: 1 to 3 are robust, 4 to 6 fooled."""
+_LAST_ROBUST = 3
+_FIRST_ROUND, _GROWTH = 0.05, 4.0
+
+
+class UndecidedAttackWarning(UserWarning):
+    """For some samples it could not be decided whether an attack succeeds."""
+
+
+@dataclass(frozen=True, eq=False)
+class Robustness:
+    """What is known about each sample under attack.
+
+    Attributes
+    ----------
+    is_robust : bool array of shape (n_samples,)
+        It is proven that the model is right at every point of the sample's box.
+    is_fooled : bool array of shape (n_samples,)
+        A misclassified point in the sample's box is known. Samples that are neither are open.
+    examples : float array of shape (n_samples, n_features)
+        That point, which the library's own ``predict`` misclassifies; NaN where none is known. (A sample with missing
+        values may be fooled by leaving them missing; then they are NaN in its example, too.)
+    decided_by : array of str, of shape (n_samples,)
+        "as it is": wrong without any attack; "descent", "search": how the example was found, or, of robust samples,
+        "trees": the worst leaves of all trees together are not enough; "messages": nor are they once the trees agree on
+        cells as far as they can; "search": division of the box. "open" if time ran out.
+    seconds : float array of shape (n_samples,)
+        Time spent on each sample.
+    """
+
+    is_robust: BoolArray
+    is_fooled: BoolArray
+    examples: FloatArray
+    decided_by: NDArray[np.str_]
+    seconds: FloatArray
+
+    @property
+    def is_open(self) -> BoolArray:
+        """Neither robust nor fooled, as far as is known."""
+        return np.asarray(~self.is_robust & ~self.is_fooled)
+
+    def interval(self, sample_weight: Any = None) -> tuple[float, float]:
+        """Return lower and upper bound on the adversarial accuracy; equal where every sample is decided."""
+        return weighted_share(self.is_robust, sample_weight), weighted_share(~self.is_fooled, sample_weight)
+
+    def __repr__(self) -> str:
+        return (
+            f"Robustness({int(self.is_robust.sum())} robust, {int(self.is_fooled.sum())} fooled, "
+            f"{int(self.is_open.sum())} open)"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class AttackedSamples:
+    """Samples, class indices and reach in the terms of an ensemble; a label that it cannot answer has index -1."""
+
+    ensemble: Ensemble
+    X: FloatArray
+    rounding: FloatArray
+    label: IntArray
+    attack: AttackModel
+    names: tuple[str, ...] | None
+
+    @classmethod
+    def prepare(cls, ensemble: Ensemble, X: Any, y: Any, attack: Any) -> AttackedSamples:
+        """Validate data against an ensemble."""
+        matrix = ensemble.rows(X)
+        order = np.argsort(ensemble.classes, kind="stable")
+        code = encode_labels(as_labels(y, len(matrix)), ensemble.classes[order])
+        label = np.where(code >= 0, order[code], -1).astype(np.int64)
+        model = AttackModel.parse(attack)
+        return cls(ensemble, matrix, as_table(X).rounding, label, model, ensemble.names_of(X))
+
+    @property
+    def groups(self) -> tuple[Any, IntArray]:
+        """The classes that the attack tells apart, and to which of them each sample belongs."""
+        if self.attack.by_class is None:
+            return None, np.zeros(len(self.label), np.int64)
+        return self.ensemble.classes, np.maximum(self.label, 0)
+
+    def boxes(self) -> tuple[FloatArray, FloatArray]:
+        """Both ends of every box, the same as for a single tree."""
+        classes, group = self.groups
+        return ends_under_attack(self.X, self.attack, self.names, classes, group, None, self.rounding)
+
+
+class Verifier:
+    """Verdicts on samples in given boxes, in rounds of growing effort, so that easy samples are decided first."""
+
+    def __init__(self, data: AttackedSamples, lower: FloatArray, upper: FloatArray) -> None:
+        n = len(data.label)
+        self.data = data
+        self.lower, self.upper = lower, upper
+        self.verdict = np.zeros(n, np.int8)
+        self.point = np.full(data.X.shape, np.nan)
+        self.parts = np.zeros(n, np.int64)
+        self.seconds = np.zeros(n)
+
+    def run(self, deadline: float, sample_time_limit: float, n_threads: int, verbose: int = 0) -> None:
+        """Work until everything is decided or time is over; Ctrl-C ends it, too, and keeps what is known."""
+        effort = 0.0
+        try:
+            while np.any(self.verdict == 0) and effort < sample_time_limit and time.monotonic() < deadline:
+                effort = min(max(_FIRST_ROUND, effort * _GROWTH), sample_time_limit)
+                left = deadline - time.monotonic()
+                self.data.ensemble.core.verify(
+                    self.data.X, self.lower, self.upper, self.data.label, self.verdict, self.point, self.parts,
+                    self.seconds, effort, n_threads, Control(None if math.isinf(left) else max(0.0, left)),
+                )  # fmt: skip
+                if verbose:
+                    print(f"{self}, at most {effort:g} s on a sample", file=sys.stderr, flush=True)
+        except KeyboardInterrupt:
+            pass
+
+    def __str__(self) -> str:
+        robust = int(np.sum((self.verdict > 0) & (self.verdict <= _LAST_ROBUST)))
+        fooled = int(np.sum(self.verdict > _LAST_ROBUST))
+        return f"{robust} robust, {fooled} fooled, {len(self.verdict) - robust - fooled} open"
+
+    @property
+    def is_robust(self) -> BoolArray:
+        """Proven to be robust."""
+        return np.asarray((self.verdict > 0) & (self.verdict <= _LAST_ROBUST))
+
+    @property
+    def is_fooled(self) -> BoolArray:
+        """Known to be fooled."""
+        return np.asarray(self.verdict > _LAST_ROBUST)
+
+    def ask_the_library(self, X: Any) -> None:
+        """Let the model itself answer at every example; a sample on which it disagrees is open again."""
+        rows = np.flatnonzero(self.is_fooled)
+        model = self.data.ensemble.model
+        if model is None or not len(rows):
+            return
+        points: Any = self.point[rows]
+        if hasattr(X, "columns"):
+            points = type(X)(points, columns=list(X.columns))
+        with warnings.catch_warnings():
+            # Only the answers matter here, not remarks on names of features that an array has not.
+            warnings.simplefilter("ignore")
+            answer = np.ravel(np.asarray(model.predict(points)))
+        truth = self.data.label[rows]
+        right = (truth >= 0) & (answer == self.data.ensemble.classes[np.maximum(truth, 0)])
+        if right.any():
+            warnings.warn(
+                f"{int(right.sum())} examples are ties that {self.data.ensemble.library} breaks in either way (the "
+                "order in which several jobs add up trees decides); these samples stay open",
+                UndecidedAttackWarning,
+                stacklevel=3,
+            )
+            self.verdict[rows[right]] = 0
+            self.point[rows[right]] = np.nan
+
+
+def robustness(
+    model: Any,
+    X: Any,
+    y: Any,
+    attack: Any,
+    *,
+    time_limit: float | None = None,
+    sample_time_limit: float | None = None,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> Robustness:
+    """Find out which samples an attacker can get misclassified, by any model made of trees.
+
+    Parameters
+    ----------
+    model : anything `as_ensemble` takes
+    X : array-like or frame of shape (n_samples, n_features)
+        In the units that the model (or the pipeline) takes. A missing value can be anything, missing included.
+    y : array-like of shape (n_samples,)
+    attack : anything `AttackModel.parse` takes
+        In the units of X.
+    time_limit : float or None
+        Seconds in all. Samples that are not decided then are open.
+    sample_time_limit : float or None
+        Seconds for each sample.
+    n_jobs : int or None
+        Threads to use, on different samples.
+    verbose : int
+        Say on the standard error stream how far it is, after each round.
+
+    Returns
+    -------
+    Robustness
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> X, y = [[0.0], [0.2], [0.8], [1.0]], [0, 0, 1, 1]
+    >>> forest = RandomForestClassifier(10, random_state=0).fit(X, y)
+    >>> robustness(forest, X, y, 0.1)
+    Robustness(4 robust, 0 fooled, 0 open)
+    """
+    started = time.monotonic()
+    limits = [TIME_LIMIT.check(limit) for limit in (time_limit, sample_time_limit)]
+    in_all, each = (math.inf if limit is None else float(limit) for limit in limits)
+    threads = count_threads(n_jobs)
+    data = AttackedSamples.prepare(as_ensemble(model), X, y, attack)
+    verifier = Verifier(data, *data.boxes())
+    verifier.run(started + in_all, each, threads, verbose)
+    verifier.ask_the_library(X)
+    return Robustness(
+        verifier.is_robust,
+        verifier.is_fooled,
+        verifier.point,
+        np.array(DECIDED_BY)[verifier.verdict],
+        verifier.seconds,
+    )
