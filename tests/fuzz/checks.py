@@ -182,8 +182,10 @@ def search_finds_the_optimum(trial: Trial) -> None:
     result, (least, most) = trial.result, trial.optima
     ensure(result.status is Status.OPTIMAL, f"search ended without a proof: {result.summary()}")
     found = Fraction(result.objective)
+    # A sum of a few floats is wrong in its last bits; beyond that only what the result states.
+    rounding = 0 if trial.slack == 0 else most / 10**14
     ensure(
-        least - trial.slack <= found <= most + trial.slack,
+        least - rounding <= found <= most + rounding + Fraction(result.tolerance),
         f"search proves {result.objective!r}; trying every tree gives {float(least)!r} to {float(most)!r}",
     )
     ensure(result.bound <= result.objective, f"bound {result.bound!r} above objective {result.objective!r}")
@@ -411,12 +413,18 @@ def files_hold_the_model(trial: Trial) -> None:
     ensure((again.predict(trial.samples) == tree.predict(trial.samples)).all(), "predictions changed")
 
 
-def the_tree_is_always_the_same(trial: Trial) -> None:
-    """The same seed gives the same tree, whatever the number of threads."""
-    case = trial.case
-    again = solve(trial.problem, "search", n_jobs=3 - case.n_jobs, random_state=case.random_state, options=case.options)
-    same = again.tree.to_dict() == trial.result.tree.to_dict()
-    ensure(same, f"n_jobs={case.n_jobs} and {3 - case.n_jobs} give different trees:\n{trial.result.tree}\n{again.tree}")
+def the_result_is_always_the_same(trial: Trial) -> None:
+    """One seed gives one objective whatever the number of threads, and with one thread one tree."""
+    case, first = trial.case, trial.result
+    for n_jobs in (1, 2):
+        again = solve(trial.problem, "search", n_jobs=n_jobs, random_state=case.random_state, options=case.options)
+        ensure(
+            abs(again.objective - first.objective) <= trial.slack,
+            f"{first.objective!r} with n_jobs={case.n_jobs}, {again.objective!r} with {n_jobs}",
+        )
+        if n_jobs == case.n_jobs == 1:
+            same = again.tree.to_dict() == first.tree.to_dict()
+            ensure(same, f"the same call gives different trees:\n{first.tree}\n{again.tree}")
 
 
 Check = Callable[[Trial], None]
@@ -428,7 +436,7 @@ CHECKS: tuple[tuple[Check, int], ...] = (
     (other_learners_keep_their_word, 7),
     (examples_are_adversarial, 8),
     (files_hold_the_model, 32),
-    (the_tree_is_always_the_same, 16),
+    (the_result_is_always_the_same, 16),
 )
 """Checks, and of how many cases each one takes one."""
 
