@@ -120,7 +120,7 @@ def test_the_command_explains_a_row_of_a_file(tmp_path: Path) -> None:
     assert "rows 1 to 4" in str(beyond.exception)
 
 
-@pytest.mark.parametrize(("language", "said"), [("c", "int spam("), ("python", "def spam("), ("sql", "CASE WHEN")])
+@pytest.mark.parametrize(("language", "said"), [("c", "int spam("), ("python", "def spam("), ("sql", "CASE\n  WHEN")])
 def test_the_command_writes_code(tmp_path: Path, language: str, said: str) -> None:
     data, model = tmp_path / "mail.csv", tmp_path / "model.json"
     data.write_text("links,label\n1,ham\n8,spam\n")

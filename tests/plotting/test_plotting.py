@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from hardwood import GreedyRobustTreeClassifier, InvalidInputError, MissingEngineError, Result, adversarial_accuracy
+from hardwood.plain_data import printable
 from hardwood.plotting import plot_convergence, plot_regions, plot_robustness_curve, plot_tree
 from hardwood.solvers.result import Status, TracePoint
 
@@ -71,6 +72,22 @@ def test_scikit_learn_trees_and_models_can_be_drawn_too() -> None:
         plot_tree(cart, X, NAMES)
     with pytest.raises(InvalidInputError, match="LogisticRegression has no decision tree"):
         plot_tree(LogisticRegression())
+
+
+@pytest.mark.parametrize("text", ["$\\frac{1}", "a$b$c", "_hidden", "x" * 10_000, "a\nb", "\0\x1b[2J", "{x}%s", "\\"])
+def test_hostile_names_are_drawn_letter_by_letter(text: str) -> None:
+    table = X.set_axis([text, *X.columns[1:]], axis=1)
+    labels = np.where(y == 0, text, "other")
+    tree = GreedyRobustTreeClassifier(1, attack=0.1).fit(table.iloc[:, [0, 1]], labels)
+    for ax in (
+        plot_tree(tree, table.iloc[:, [0, 1]], labels),
+        plot_regions(tree, table.iloc[:, [0, 1]], labels),
+        plot_robustness_curve({text: tree}, table.iloc[:, [0, 1]], labels),
+    ):
+        ax.figure.canvas.draw()
+        legend = [entry.get_text() for entry in ax.get_legend().get_texts()]
+        start = printable(text)[:10].replace("$", r"\$")
+        assert any(entry.strip().startswith(start) for entry in legend)
 
 
 def test_regions_show_every_sample_once_and_an_arrow_for_each_success() -> None:

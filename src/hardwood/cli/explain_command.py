@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -47,27 +48,34 @@ class CodeFormat(StrEnum):
     python = "python"
     c = "c"
     sql = "sql"
+    dot = "dot"
+    onnx = "onnx"
     text = "text"
 
 
 @app.command()
 def export(
     model: ModelArgument,
-    to: Annotated[CodeFormat, typer.Option("--to", help="Language of the code.")],
+    to: Annotated[CodeFormat, typer.Option("--to", help="What to write.")],
     name: Annotated[str, typer.Option(help="Name of the function.")] = "predict",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write.")] = None,
 ) -> None:
-    """Write a model as source code that needs no library."""
+    """Write a model as source code that needs no library, as a graph, or for ONNX runtimes."""
     check_output(output)
     tree = Model.load(model).tree
-    code = {
+    if to is CodeFormat.onnx and output is None:
+        raise InvalidInputError("an ONNX model is no text; say where to write it with --output")
+    writers: dict[CodeFormat, Callable[[], str | bytes]] = {
         CodeFormat.python: lambda: tree.to_python(name),
         CodeFormat.c: lambda: tree.to_c(name),
         CodeFormat.sql: lambda: tree.to_sql() + "\n",
+        CodeFormat.dot: tree.to_dot,
+        CodeFormat.onnx: tree.to_onnx,
         CodeFormat.text: lambda: tree.to_text() + "\n",
-    }[to]()
+    }
+    code = writers[to]()
     if output is None:
         typer.echo(code, nl=False)
     else:
         write_whole(output, code)
-        typer.echo(f"{to.value} code written to {output}")
+        typer.echo(f"{to.value} written to {output}")

@@ -1,8 +1,8 @@
 """What exports to source code share: which question a split asks, where missing values go, what a leaf answers.
 
-Every number is written so that it reads back as the same float64. A missing value goes where the tree sends it:
-comparisons with NaN or NULL are not true, so a split that sends missing values right needs nothing and one that sends
-them left asks the opposite question. Where the tree refuses missing values, the code does not look for them.
+Every number is written so that a correct reader of decimals gets the same float64. A missing value goes where the tree
+sends it: comparisons with NaN or NULL are not true, so a split that sends missing values right needs nothing and one
+that sends them left asks the opposite question. Where the tree refuses missing values, the code does not look for them.
 
 Names and labels are somebody else's text. Each language writes them so that they stay text, or refuses them.
 """

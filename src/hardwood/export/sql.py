@@ -17,7 +17,8 @@ def to_sql(tree: Tree, *, backslashes: bool = False) -> str:
 
     SQLite, PostgreSQL and DuckDB read it as it is; MySQL and MariaDB need ``sql_mode='ANSI_QUOTES'``. Columns must be
     of a type with double precision and, where they hold text, compare letter by letter. Without feature names the
-    columns are x0, x1, ...
+    columns are x0, x1, ... SQLite reads some decimals one unit in the last place off, which matters to values that
+    stand exactly on a threshold.
 
     Parameters
     ----------

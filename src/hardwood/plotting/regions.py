@@ -77,7 +77,7 @@ def plot_regions(
             ax.scatter(
                 samples[:, first], samples[:, second], s=26, marker=marker_of(c), zorder=4,
                 facecolors="white" if is_lost else colour_of(c), edgecolors=colour_of(c), linewidths=1.2,
-                label=f"{shown(label)}, {'lost' if is_lost else 'safe'}" if len(samples) else None,
+                label=f"{shown(label, 20)}, {'lost' if is_lost else 'safe'}" if len(samples) else None,
             )  # fmt: skip
     if show_attacks:
         points = attack_samples(tree, data.X, y, chosen_attack)

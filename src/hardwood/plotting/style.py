@@ -21,7 +21,7 @@ MARKERS = ("o", "s", "D", "^", "v", "P", "X", "p")
 AS_IS, ATTACKED, BOUND = COLOURS[5], COLOURS[1], COLOURS[6]
 FRAGILE, QUIET = "#bdbdbd", "0.4"
 
-_LONGEST = 60
+_LONGEST = 40
 
 
 def colour_of(index: int) -> str:

@@ -106,7 +106,7 @@ def _draw_node(ax: Axes, tree: Tree, node: int, x: float, y: float, statistics: 
             facecolor="white", edgecolor=colour, linewidth=1.8 if is_leaf else 1.1, zorder=3,
         )
     )  # fmt: skip
-    text = shown(tree.classes[tree.label[node]], 22) if is_leaf else _question(tree, node)
+    text = shown(tree.classes[tree.label[node]], 14) if is_leaf else _question(tree, node)
     ax.text(
         x, y + (0.1 if statistics is not None else 0), text, ha="center", va="center", fontsize=9, linespacing=1.25,
         color=colour if is_leaf else "black", weight="bold" if is_leaf else "normal", zorder=4,
@@ -154,7 +154,7 @@ def _draw_legend(ax: Axes, tree: Tree) -> None:
     from matplotlib.patches import Patch
 
     handles = [
-        Patch(color=colour_of(c), label=f"{shown(label)}, safe") for c, label in enumerate(tree.classes.tolist())
+        Patch(color=colour_of(c), label=f"{shown(label, 20)}, safe") for c, label in enumerate(tree.classes.tolist())
     ]
     handles.append(Patch(color=FRAGILE, label="lost to the attacker"))
     beneath: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.02), "borderaxespad": 0}
