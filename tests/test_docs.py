@@ -62,7 +62,7 @@ def test_the_reference_lists_what_the_packages_export() -> None:
     text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     listed = {line.strip() for line in text.splitlines() if re.fullmatch(r"   [A-Za-z_.]+", line)}
     exported = set(hardwood.__all__) - {"__version__"}
-    for room in ("bounds", "data", "evaluation", "export", "plotting", "solvers"):
+    for room in ("bounds", "data", "evaluation", "export", "plotting", "proofs", "solvers"):
         names = importlib.import_module(f"hardwood.{room}").__all__
         exported |= {f"{room}.{name}" for name in names if name not in hardwood.__all__}
     assert listed == exported

@@ -16,6 +16,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("proof", help="the proof, a .hwp file")
     parser.add_argument("data", help="the data, a CSV file with a header row")
     parser.add_argument("--explain", action="store_true", help="say what the proof consists of")
+    parser.add_argument("--claim", type=int, metavar="N", help="show the way from the root to claim N")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     options = parser.parse_args(arguments)
     started = shown = time.monotonic()
@@ -37,6 +38,8 @@ def main(arguments: list[str] | None = None) -> int:
     print(verdict)
     if options.explain:
         _explain(verdict)
+    if options.claim is not None:
+        _show_way(verdict, options.claim)
     return 0
 
 
@@ -46,6 +49,27 @@ def _explain(verdict: Verdict) -> None:
         counts = sorted(((n, f) for (d, f), n in verdict.ranges.items() if d == depth), reverse=True)
         hardest = ", ".join(f"feature {f}: {n}" for n, f in counts[:5])
         print(f"depth {depth}: {sum(n for n, _ in counts)} ranges of thresholds (most for {hardest})")
+    longest = sorted(range(1, len(verdict.claims)), key=lambda k: -_length(verdict, k))[:5]
+    for k in longest:
+        print(f"claim {k}: {_length(verdict, k)} records; {verdict.claims[k].what}")
+
+
+def _length(verdict: Verdict, k: int) -> int:
+    return verdict.claims[k].last_record - verdict.claims[k].first_record
+
+
+def _show_way(verdict: Verdict, k: int) -> None:
+    """Print the claims from the root to claim k, each with the range that it serves."""
+    if not 0 <= k < len(verdict.claims):
+        print(f"there is no claim {k}; they are numbered from 0 to {len(verdict.claims) - 1}")
+        return
+    way = [k]
+    while way[-1] > 0:
+        way.append(verdict.claims[way[-1]].above)
+    for level, k in enumerate(reversed(way)):
+        claim = verdict.claims[k]
+        ended = "" if k == 0 else ", proven" if claim.is_proven else ", given up"
+        print(f"{'  ' * level}claim {k}: {claim.what}{ended} (records {claim.first_record}–{claim.last_record})")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hardwood_checker.boxes import read_boxes
-from hardwood_checker.machine import Machine
+from hardwood_checker.machine import Claim, Machine
 from hardwood_checker.reading import Reader, Refused, Unusable, field, number
 from hardwood_checker.samples import Samples
 
@@ -37,6 +37,8 @@ class Verdict:
         What rounding weights to units may have cost the bound; 0 where all weights are whole numbers.
     records, ranges : dict
         Numbers of records by kind, and of ranges by depth and feature.
+    claims : list of Claim
+        The claims of children, in the order in which they were opened; the first is the root.
     """
 
     bound: Fraction
@@ -46,6 +48,7 @@ class Verdict:
     tolerance: Fraction
     records: dict[str, int]
     ranges: dict[tuple[int, int], int]
+    claims: list[Claim]
 
     @property
     def is_optimal(self) -> bool:
@@ -114,7 +117,8 @@ def _checked(reader: Reader, X: Any, y: Any, sample_weight: Any, watch: Callable
     objective = _objective(header, lower, upper, label, weights, penalty, MOST_DEPTH if depth is None else depth)
     if objective is not None and objective < bound:
         raise Refused(f"the tree costs {_shown(objective)}, less than the bound {_shown(bound)}")
-    return Verdict(bound, objective, depth, sum(weights, Fraction(0)), tolerance, machine.records, machine.ranges)
+    total = sum(weights, Fraction(0))
+    return Verdict(bound, objective, depth, total, tolerance, machine.records, machine.ranges, machine.claims)
 
 
 def _weights(header: Any, n: int, given: Any) -> list[Fraction]:

@@ -19,6 +19,7 @@ from hardwood_checker.samples import Samples, Stumps
 
 HALF, WHOLE = np.uint64(1 << 31), np.uint64(0xFFFFFFFF)
 MOST_BYTES = 2 << 30
+MOST_CLAIMS_NOTED = 1_000_000
 NUMBERS_AT_ONCE = 200_000
 """So many weights are scanned at once: they fit into a processor's cache."""
 
@@ -46,6 +47,17 @@ class Place:
                 np.maximum(self.bound[where], value[at : at + len(cases)].min(), out=self.bound[where])
                 at += len(cases)
         self.waiting = []
+
+
+@dataclass
+class Claim:
+    """For `--explain`: a claim that was opened, by the range of the claim above it."""
+
+    above: int
+    what: str
+    first_record: int
+    last_record: int = 0
+    is_proven: bool = False
 
 
 class Cases:
@@ -76,6 +88,8 @@ class Machine:
         self.proven = self._n_bytes = 0
         self.records: dict[str, int] = {}
         self.ranges: dict[tuple[int, int], int] = {}
+        self.claims = [Claim(-1, "the root", 0)]
+        self._present = 0
         self.root = self._open(0, 0 if depth is None else depth, samples.weight)
         self.is_about_trees = depth is not None
 
@@ -119,6 +133,18 @@ class Machine:
         np.maximum(place.bound - int(np.maximum(place.weight - weight, 0).sum()), 0, out=place.bound)
         place.weight, place.stumps = weight, stumps
         return place
+
+    def _noted(self, place: Place, target: int, where: str) -> bool:
+        """Check a claim, and note it for `--explain` if there are not too many."""
+        above = self._present
+        if len(self.claims) < MOST_CLAIMS_NOTED:
+            self._present = len(self.claims)
+            self.claims.append(Claim(above, f"{where}: depth {place.depth}, {target} units", self.reader.n_records))
+        claim = self.claims[self._present]
+        is_proven = self._claim(place, target)
+        if self._present != above:
+            claim.last_record, claim.is_proven, self._present = self.reader.n_records, is_proven, above
+        return is_proven
 
     def _claim(self, place: Place, target: int) -> bool:
         """Check a claim; whether it was proven, or given up by whoever wrote the proof."""
@@ -184,7 +210,7 @@ class Machine:
                 if side > 1:
                     raise Unusable(f"{here}: there is no side {side}")
                 child = self._open(number, place.depth - 1, self._sides(place.shares[f], *reach, cases)[side])
-                if self._claim(child, target):
+                if self._noted(child, target, f"{('left', 'right')[side]} of thresholds {first}–{last} of feature {f}"):
                     targets[side] = target
             elif kind == (Kind.SETTLE if place.depth == 2 else Kind.JOIN):
                 if place.depth == 2:

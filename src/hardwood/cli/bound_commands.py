@@ -32,6 +32,7 @@ from hardwood.cli.inputs import (
 )
 from hardwood.cli.output import check_picture, percent, print_json, print_table, save_picture
 from hardwood.errors import InvalidInputError
+from hardwood.proofs import write_bound_proof
 
 
 @contextmanager
@@ -58,6 +59,9 @@ def bound(
     weight: WeightOption = None,
     features: Annotated[bool, typer.Option("--features", help="Also without each feature, or its attack.")] = False,
     show: Annotated[int, typer.Option(help="How many of the samples that exclude each other to list.")] = 5,
+    proof: Annotated[
+        Path | None, typer.Option("--proof", help="Write a proof to this file, for 'hardwood-checker PROOF DATA.csv'.")
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Bound the accuracy under attack that any model can reach on a CSV file."""
@@ -65,6 +69,8 @@ def bound(
     model = samples.attack(attack, attacked_class)
     result = adversarial_accuracy_bound(samples.X, samples.y, model, samples.weight, feature_names=samples.features)
     result.check()
+    if proof is not None:
+        write_bound_proof(result, proof, target=target)
     report = None
     if features:
         with _progress_bar(not json, "features") as progress:
