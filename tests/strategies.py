@@ -177,7 +177,8 @@ def trees_at_the_ends(draw: st.DrawFn, lower: np.ndarray, upper: np.ndarray, n_c
         j = draw(st.integers(0, n_features - 1))
         if depth and len(ends[j]) and draw(st.booleans()):
             a, b = (float(draw(st.sampled_from(ends[j].tolist()))) for _ in range(2))
-            beside = [a, float(np.nextafter(a, -np.inf)), float(np.nextafter(a, np.inf)), a / 2 + b / 2]
+            with np.errstate(over="ignore"):
+                beside = [a, float(np.nextafter(a, -np.inf)), float(np.nextafter(a, np.inf)), a / 2 + b / 2]
             threshold = draw(st.sampled_from([value for value in beside if np.isfinite(value)]))
             rows[position] = [j, threshold, -1, -1, -1]
             rows[position][2] = grow(depth - 1)

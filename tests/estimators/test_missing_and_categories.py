@@ -84,7 +84,8 @@ class TestMissing:
         with_gaps = X.copy()
         with_gaps[::5, 1] = np.nan
         problem = Problem.from_data(with_gaps, y, 0.02, 2, missing="reachable")
-        lower, upper = X - 0.02, X + 0.02
+        complete = Problem.from_data(X, y, 0.02, 2)
+        lower, upper = complete.lower.copy(), complete.upper.copy()
         lower[::5, 1], upper[::5, 1] = -np.inf, np.inf
         assert np.array_equal(problem.lower, lower)
         assert np.array_equal(problem.upper, upper)

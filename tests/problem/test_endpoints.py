@@ -28,9 +28,8 @@ from hardwood.tree.tree import IndexTree
 LARGEST = float(np.finfo(np.float64).max)
 
 
-def clusters_of(lower: list[float], upper: list[float], noise: float = 0.0) -> Clusters:
-    ends = np.array([[lower, upper]], dtype=float)
-    return cluster(ends, np.full(ends.shape, noise), (LOWER, UPPER))
+def clusters_of(lower: list[float], upper: list[float], values: list[float]) -> Clusters:
+    return cluster(np.array([[lower, upper]], dtype=float), np.array([values], dtype=float), (LOWER, UPPER))
 
 
 def exactly(lower: list[list[float]], upper: list[list[float]]) -> Endpoints:
@@ -39,32 +38,34 @@ def exactly(lower: list[list[float]], upper: list[list[float]]) -> Endpoints:
 
 
 def test_equal_ends_share_a_rank_and_infinite_ones_stand_outside() -> None:
-    found = clusters_of([1.0, -np.inf, 0.0], [1.0, np.inf, 0.5])
+    found = clusters_of([1.0, -np.inf, 0.0], [1.0, np.inf, 0.5], [1.0, 0.0, 0.2])
     assert found.rank.tolist() == [[2, -1, 0, 2, 3, 1]]
     assert found.first[0].tolist() == [0, 0.5, 1]
-    assert clusters_of([-np.inf], [np.inf]).rank.tolist() == [[-1, 0]]
-    assert clusters_of([-np.inf, -np.inf], [0, np.inf]).rank.tolist() == [[-1, -1, 0, 1]]
+    assert clusters_of([-np.inf], [np.inf], [0.0]).rank.tolist() == [[-1, 0]]
+    assert clusters_of([-np.inf, -np.inf], [0, np.inf], [0, 0]).rank.tolist() == [[-1, -1, 0, 1]]
 
 
 def test_a_lower_end_and_an_upper_end_just_above_it_are_one_but_not_the_other_way_round() -> None:
-    touching = clusters_of([1.0, 2.0], [2.0 + 1e-12, 3.0], noise=1e-11)
+    touching = clusters_of([1.0, 2.0], [2.0 + 1e-9, 3.0], [1.5, 2.5])
     assert touching.rank.tolist() == [[0, 1, 1, 2]]
-    assert (touching.first[0][1], touching.turn[0][1], touching.last[0][1]) == (2.0, 2.0, 2.0 + 1e-12)
-    apart = clusters_of([1.0, 2.0 + 1e-12], [2.0, 3.0], noise=1e-11)
+    assert (touching.first[0][1], touching.last[0][1]) == (2.0, 2.0 + 1e-9)
+    apart = clusters_of([1.0, 2.0 + 1e-9], [2.0, 3.0], [1.5, 2.5])
     assert apart.rank.tolist() == [[0, 2, 1, 3]]
 
 
-def test_lower_ends_within_the_noise_are_one_and_a_number_between_them_stands_for_the_index_below() -> None:
-    ends = clusters_of([1.0, 1.0 + 1e-12], [5.0, 6.0], noise=1e-11)
-    assert ends.rank.tolist() == [[0, 0, 1, 2]]
-    assert ends.turn[0].tolist() == [1.0 + 1e-12, 5.0, 6.0]
+def test_a_number_between_lower_ends_of_one_rank_stands_for_the_index_below() -> None:
+    lower, upper = np.array([[1.0], [1.0 + 1e-9]]), np.array([[5.0], [6.0]])
+    ends = cluster_endpoints(lower, upper, np.array([[3.0], [3.0]]))
+    assert (ends.lower_rank[:, 0].tolist(), ends.upper_rank[:, 0].tolist()) == ([0, 0], [1, 2])
+    assert ends.turn(0).tolist() == [1.0 + 1e-9, 5.0, 6.0]
+    assert [index_of(b, 0, ends) for b in (0.9, 1.0, 1.0 + 1e-9, 4.0, 5.0)] == [-1, -1, 0, 0, 1]
 
 
 def test_values_are_told_apart_whatever_the_noise_around_them() -> None:
-    ends = np.array([[[0.9, 1.0], [1.0, 1.0 + 1e-15], [1.1, 1.2]]])
-    noise = np.full(ends.shape, 1.0)
-    found = cluster(ends, noise, (LOWER, VALUE, UPPER))
-    assert found.rank[0, 2] < found.rank[0, 3]
+    values = np.array([[1.0, 1.0 + 1e-12]])
+    ends = np.stack([values - 1e4, values, values + 1e4], axis=1)
+    found = cluster(ends, values, (LOWER, VALUE, UPPER))
+    assert found.rank[0].tolist() == [0, 0, 1, 2, 3, 3]
 
 
 def test_columns_that_are_merged_are_ranked_as_if_they_were_sorted() -> None:
@@ -72,12 +73,11 @@ def test_columns_that_are_merged_are_ranked_as_if_they_were_sorted() -> None:
     x = rng.integers(0, 20, (3, 50)) / 10
     columns = (x - rng.integers(0, 3, x.shape) / 10, x, np.where(rng.random(x.shape) < 0.2, np.inf, x + 0.3))
     ends, kinds = np.stack(columns, axis=1), (LOWER, VALUE, UPPER)
-    noise = np.full(ends.shape, 1e-12)
-    plain, merged = cluster(ends, noise, kinds), cluster(ends, noise, kinds, np.argsort(x, axis=1))
+    plain, merged = cluster(ends, x, kinds), cluster(ends, x, kinds, order=np.argsort(x, axis=1))
     np.testing.assert_array_equal(merged.rank, plain.rank)
     assert np.all(np.diff(merged.sorted_rank, axis=1) >= 0)
     np.testing.assert_array_equal(np.sort(merged.order, axis=1), np.tile(np.arange(150), (3, 1)))
-    one_by_one = [cluster(ends[[j]], noise[[j]], kinds).rank[0] for j in range(3)]
+    one_by_one = [cluster(ends[[j]], x[[j]], kinds).rank[0] for j in range(3)]
     np.testing.assert_array_equal(merged.rank, one_by_one)
 
 

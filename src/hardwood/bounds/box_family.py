@@ -14,7 +14,7 @@ from hardwood.attack.model import AttackModel
 from hardwood.bounds.conflict_index import RankedBoxes
 from hardwood.bounds.conflicts import merge_equal
 from hardwood.bounds.vertex_cover import IntegerWeights
-from hardwood.problem.boxes import lower_end, noise, upper_end
+from hardwood.problem.boxes import lower_end, upper_end
 from hardwood.problem.endpoints import LOWER, UPPER, cluster
 from hardwood.problem.problem import Problem
 
@@ -117,6 +117,5 @@ def _rank_lines(
     value: FloatArray, down: FloatArray, up: FloatArray, group: IntArray, rounding: FloatArray
 ) -> tuple[RankArray, RankArray]:
     lower, upper = lower_end(value, down[group], rounding), upper_end(value, up[group], rounding)
-    error = np.stack([noise(value, down[group], rounding), noise(value, up[group], rounding)])
-    rank = cluster(np.stack([lower, upper])[None], error[None], (LOWER, UPPER)).rank[0]
+    rank = cluster(np.stack([lower, upper])[None], value[None], (LOWER, UPPER), rounding[:, None]).rank[0]
     return rank[: len(value)], rank[len(value) :]

@@ -126,6 +126,8 @@ def as_matrix(X: Any) -> tuple[FloatArray, tuple[str, ...] | None]:
 
 def check_is_table(X: Any) -> None:
     """Raise if X can be no table of numbers, before anybody tries to make one of it."""
+    if hasattr(X, "toarray"):
+        raise InvalidInputError(f"X is sparse ({type(X).__name__}); it must be a dense table: use X.toarray()")
     if X is None or isinstance(X, str | bytes | Mapping | set):
         raise InvalidInputError(
             f"X is {'None' if X is None else f'a {type(X).__name__}'}; it must be a table of numbers: "
@@ -135,8 +137,6 @@ def check_is_table(X: Any) -> None:
         raise InvalidInputError(
             "X is a masked array; replace masked values by NaN (X.filled(np.nan)) and learn with missing='reachable'"
         )
-    if hasattr(X, "toarray"):
-        raise InvalidInputError(f"X is sparse ({type(X).__name__}); it must be a dense table: use X.toarray()")
     if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
         _refuse_dates(X, "X")
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,9 +43,8 @@ class Endpoints:
         Number of clusters of finite ends.
     first, last : tuple of float arrays
         Smallest and largest end of each cluster.
-    turn : tuple of float arrays
-        Largest lower end of each cluster, or `first` where it has none. A number below it is no better a threshold than
-        the index before the cluster; a number from there on is no better than the cluster's own index.
+    lower : float array of shape (n_samples, n_features)
+        The lower ends.
     """
 
     lower_rank: RankArray
@@ -52,7 +52,25 @@ class Endpoints:
     n_ranks: IntArray
     first: tuple[FloatArray, ...]
     last: tuple[FloatArray, ...]
-    turn: tuple[FloatArray, ...]
+    lower: FloatArray
+
+    @cached_property
+    def _turns(self) -> dict[int, FloatArray]:
+        return {}
+
+    def turn(self, feature: int) -> FloatArray:
+        """Return the largest lower end of each cluster, or its first end where it has no lower one.
+
+        A number below it is no better a threshold than the index before the cluster; a number from there on is no
+        better than the cluster's own index.
+        """
+        if feature not in self._turns:
+            rank, lower = self.lower_rank[:, feature], self.lower[:, feature]
+            finite = (rank >= 0) & (rank < self.n_ranks[feature])
+            largest = self.first[feature].copy()
+            np.maximum.at(largest, rank[finite], lower[finite])
+            self._turns[feature] = largest
+        return self._turns[feature]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,15 +83,14 @@ class Clusters:
         Sorts the ends of each feature.
     sorted_rank : int32 array of shape (n_features, n_ends)
         Cluster of each end in that order; -1 for -inf and ``len(first[j])`` for +inf.
-    first, last, turn : list of float arrays
-        As in `Endpoints`, by feature.
+    first, last : list of float arrays
+        Smallest and largest end of each cluster, by feature.
     """
 
     order: IntArray
     sorted_rank: RankArray
     first: list[FloatArray]
     last: list[FloatArray]
-    turn: list[FloatArray]
 
     @property
     def rank(self) -> RankArray:
@@ -84,7 +101,11 @@ class Clusters:
 
 
 def cluster(
-    ends: FloatArray, noise: FloatArray, kinds: tuple[int, ...], order: NDArray[np.integer] | None = None
+    ends: FloatArray,
+    values: FloatArray,
+    kinds: tuple[int, ...],
+    rounding: FloatArray = EXACT_DOUBLE,
+    order: NDArray[np.integer] | None = None,
 ) -> Clusters:
     """Sort and cluster the ends of some features: O(p n log n).
 
@@ -92,59 +113,77 @@ def cluster(
     ----------
     ends : float array of shape (n_features, n_columns, n)
         For each feature one or more columns of ends, which are numbered as if they stood one after another.
-    noise : float array of the same shape
-        By how much each end may be wrong.
+    values : float array of shape (n_features, n)
+        What the ends are around: their distance from it tells by how much they may be wrong.
     kinds : tuple of int
         `LOWER`, `VALUE` or `UPPER` for each column, in this order.
+    rounding : float array of shape (2, n_features) or (2, 1)
+        See `hardwood.data.frames.Table`.
     order : int array of shape (n_features, n) or None
         An order in which each column is (nearly) sorted; then they need only be merged, in O(n).
     """
-    p, columns, n = ends.shape
-    if order is not None:
-        ends = np.take_along_axis(ends, order[:, None, :], axis=2)
-        noise = np.take_along_axis(noise, order[:, None, :], axis=2)
-    flat = ends.reshape(p, columns * n)
-    # The stable sort is timsort, which merges sorted runs; among equals, lower ends come first and upper ends last.
-    by_value = np.argsort(flat, axis=1, kind="stable")
-    ordered = np.take_along_axis(flat, by_value, axis=1)
-    error = np.take_along_axis(noise.reshape(p, columns * n), by_value, axis=1)
-    kind = np.repeat(np.array(kinds, np.int8), n)[by_value]
-    if order is not None:
-        part, position = np.divmod(by_value, n)
-        by_value = np.take_along_axis(order, position, axis=1) + part * n
-    finite = np.isfinite(ordered)
+    p, _, n = ends.shape
+    by_value, ordered = _sorted(ends, order)
     starts = np.ones(ordered.shape, dtype=bool)
-    with np.errstate(invalid="ignore", over="ignore"):
-        # Equal infinities are nan apart; an infinity and a number are infinitely far apart.
-        is_near = ordered[:, 1:] - ordered[:, :-1] <= 2 * (error[:, 1:] + error[:, :-1])
-    is_near &= finite[:, 1:] & finite[:, :-1]
-    is_separable = (kind[:, :-1] >= VALUE) & (kind[:, 1:] <= VALUE)
     np.not_equal(ordered[:, 1:], ordered[:, :-1], out=starts[:, 1:])
-    starts[:, 1:] &= is_separable | ~is_near
+    rounding = np.broadcast_to(rounding, (2, p))
+    kind = np.array(kinds, np.int8)
+    for j, place in zip(*_close_neighbours(ordered, values, rounding), strict=True):
+        # Only an upper end below a lower end is worth a threshold; a value is both.
+        below, above = by_value[j, place], by_value[j, place + 1]
+        is_separable = (kind[below // n] >= VALUE) & (kind[above // n] <= VALUE)
+        error = sum(
+            noise(x := values[j, end % n], np.abs(ends[j, end // n, end % n] - x), rounding[:, j])
+            for end in (below, above)
+        )
+        is_near = ordered[j, place + 1] - ordered[j, place] <= 2 * error
+        starts[j, place + 1] &= is_separable | ~is_near
+    finite = np.isfinite(ordered)
     has_minus_infinity = ordered[:, :1] == -np.inf
     sorted_rank = np.cumsum(starts, axis=1, dtype=np.int32) - 1 - has_minus_infinity
-    ends_here = np.ones_like(starts)
-    ends_here[:, :-1] = starts[:, 1:]
+    is_last = np.ones_like(starts)
+    is_last[:, :-1] = starts[:, 1:]
     starts &= finite
-    ends_here &= finite
+    is_last &= finite
     return Clusters(
         by_value,
         sorted_rank.astype(np.int32, copy=False),
         [row[chosen] for row, chosen in zip(ordered, starts, strict=True)],
-        [row[chosen] for row, chosen in zip(ordered, ends_here, strict=True)],
-        [
-            _turns(row[present], lowest[present] < UPPER, np.flatnonzero(begin[present]))
-            for row, present, lowest, begin in zip(ordered, finite, kind, starts, strict=True)
-        ],
+        [row[chosen] for row, chosen in zip(ordered, is_last, strict=True)],
     )
 
 
-def _turns(ordered: FloatArray, is_lower: NDArray[np.bool_], begin: NDArray[np.intp]) -> FloatArray:
-    """Return the largest lower end from each beginning of a cluster to the next, or the first end of the cluster."""
-    if len(begin) == 0:
-        return np.empty(0)
-    candidate = np.where(is_lower, ordered, -np.inf)
-    return np.maximum(np.maximum.reduceat(candidate, begin), ordered[begin])
+def _sorted(ends: FloatArray, order: NDArray[np.integer] | None) -> tuple[IntArray, FloatArray]:
+    """Return an order that sorts all columns of each feature together, and the sorted ends."""
+    p, columns, n = ends.shape
+    if order is not None:
+        ends = np.take_along_axis(ends, order[:, None, :], axis=2)
+    flat = ends.reshape(p, columns * n)
+    # The stable sort is timsort, which merges sorted runs; among equals, lower ends come first and upper ends last.
+    by_value = np.argsort(flat, axis=1, kind="stable")
+    ordered = np.take_along_axis(flat, by_value, axis=1)
+    if order is not None:
+        part, position = np.divmod(by_value, n)
+        by_value = np.take_along_axis(order, position, axis=1) + part * n
+    return by_value, ordered
+
+
+def _close_neighbours(
+    ordered: FloatArray, values: FloatArray, rounding: FloatArray
+) -> tuple[range, list[NDArray[np.intp]]]:
+    """Return, for each feature, the places where an end and the next one may be within the noise of each other.
+
+    The noise grows with value and distance, so that of the largest ones bounds it.
+    """
+    p = len(ordered)
+    finite = np.where(np.isfinite(ordered), ordered, 0.0) if not np.isfinite(ordered).all() else ordered
+    largest = np.abs(values).max(axis=1, initial=0.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        reach = np.abs(finite).max(axis=1, initial=0.0) + largest
+        bound = np.array([float(noise(largest[j], reach[j], rounding[:, j])) for j in range(p)])
+        gap = ordered[:, 1:] - ordered[:, :-1]
+        is_close = (gap > 0) & (gap <= 4 * bound[:, None]) & np.isfinite(gap)
+    return range(p), [np.flatnonzero(row) for row in is_close]
 
 
 MOST_VALUES_AT_ONCE = 16_000
@@ -156,14 +195,6 @@ def blocks(n_features: int, values_per_feature: int) -> Iterator[slice]:
     width = max(1, MOST_VALUES_AT_ONCE // max(1, values_per_feature))
     for start in range(0, n_features, width):
         yield slice(start, min(start + width, n_features))
-
-
-def noise_of_boxes(
-    values: FloatArray, lower: FloatArray, upper: FloatArray, rounding: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return by how much both ends of boxes around some values may be wrong; features last."""
-    with np.errstate(over="ignore"):
-        return noise(values, values - lower, rounding), noise(values, upper - values, rounding)
 
 
 def cluster_endpoints(
@@ -187,25 +218,20 @@ def cluster_endpoints(
     n, p = lower.shape
     rounding = np.broadcast_to(rounding, (2, p))
     lower_rank, upper_rank = np.empty((n, p), np.int32), np.empty((n, p), np.int32)
-    found: tuple[list[FloatArray], ...] = ([], [], [])
+    first: list[FloatArray] = []
+    last: list[FloatArray] = []
     for block in blocks(p, 2 * n):
         ends = np.stack([lower[:, block].T, upper[:, block].T], axis=1)
-        error = noise_of_boxes(values[:, block], lower[:, block], upper[:, block], rounding[:, block])
-        clusters = cluster(
-            ends,
-            np.stack([error[0].T, error[1].T], axis=1),
-            (LOWER, UPPER),
-            None if orders is None else orders[block],
-        )
+        order = None if orders is None else orders[block]
+        clusters = cluster(ends, np.ascontiguousarray(values[:, block].T), (LOWER, UPPER), rounding[:, block], order)
         rank = clusters.rank
         lower_rank[:, block], upper_rank[:, block] = rank[:, :n].T, rank[:, n:].T
-        for column, more in zip(found, (clusters.first, clusters.last, clusters.turn), strict=True):
-            column += more
-    n_ranks = np.array([len(values) for values in found[0]], dtype=np.int64)
+        first += clusters.first
+        last += clusters.last
+    n_ranks = np.array([len(values) for values in first], dtype=np.int64)
     for array in (lower_rank, upper_rank, n_ranks):
         array.setflags(write=False)
-    first, last, turn = (tuple(column) for column in found)
-    return Endpoints(lower_rank, upper_rank, n_ranks, first, last, turn)
+    return Endpoints(lower_rank, upper_rank, n_ranks, tuple(first), tuple(last), lower)
 
 
 def candidates(lower_rank: RankArray, upper_rank: RankArray) -> IntArray:
@@ -232,7 +258,7 @@ def index_of(threshold: float, feature: int, endpoints: Endpoints) -> int:
 
     For a threshold between two clusters it is the index between them, which sends every box the same way.
     """
-    return int(np.searchsorted(endpoints.turn[feature], threshold, side="right")) - 1
+    return int(np.searchsorted(endpoints.turn(feature), threshold, side="right")) - 1
 
 
 def margin_around(

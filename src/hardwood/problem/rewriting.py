@@ -30,11 +30,15 @@ def intervals(
     """
     found = []
     for j, (cost, low, high) in enumerate(rules.intervals(X, feature_names)):
-        x, of_feature = X[:, j], np.broadcast_to(rounding, (2, X.shape[1]))[:, j]
+        x, of_feature = X[:, j], _of_feature(rounding, j)[:, 0]
         with np.errstate(over="ignore"):
             down, up = low - noise(x, x - low, of_feature), high + noise(x, high - x, of_feature)
         found.append((cost, down, up))
     return found
+
+
+def _of_feature(rounding: FloatArray, j: int) -> FloatArray:
+    return rounding[:, [j]] if rounding.shape[1] > 1 else rounding
 
 
 def boxes_under_rules(
@@ -101,10 +105,8 @@ class Options:
         kinds = (LOWER, UPPER)
         for j, (cost, low, high) in enumerate(intervals(rules, X, feature_names, rounding)):
             ends = np.stack([low.ravel(), high.ravel()])
-            with np.errstate(over="ignore"):
-                reach = np.stack([(X[:, j] - low).ravel(), (high - X[:, j]).ravel()])
-            error = noise(np.tile(X[:, j], len(cost)), reach, np.broadcast_to(rounding, (2, X.shape[1]))[:, j])
-            clusters = cluster(ends[None], error[None], kinds)
+            values = np.tile(X[:, j], len(cost))
+            clusters = cluster(ends[None], values[None], kinds, _of_feature(rounding, j))
             rank = clusters.rank[0]
             costs.append(cost)
             lows.append(rank[: low.size].reshape(low.shape))

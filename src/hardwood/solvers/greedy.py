@@ -29,7 +29,6 @@ from hardwood.problem.endpoints import (
     cluster,
     index_of,
     midpoint,
-    noise_of_boxes,
 )
 from hardwood.problem.problem import Problem
 from hardwood.solvers.options import AnyOf, Nothing, Number, OneOf, Option, Share, Whole, check_options
@@ -105,11 +104,11 @@ class Events:
         last: list[FloatArray] = []
         for block in blocks(p, 3 * n):
             lower, values, upper = (a[:, block] for a in (problem.lower, problem.values, problem.upper))
-            below, above = noise_of_boxes(values, lower, upper, problem.rounding_of(block))
             clusters = cluster(
                 np.stack([lower.T, values.T, upper.T], axis=1),
-                np.stack([below.T, np.zeros_like(values.T), above.T], axis=1),
+                np.ascontiguousarray(values.T),
                 (LOWER, VALUE, UPPER),
+                problem.rounding_of(block),
                 problem.value_order[block],
             )
             kind, sample = np.divmod(clusters.order, n)
