@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 from typer.testing import CliRunner
 
-from hardwood import AttackModel, GreedyRobustTreeClassifier, InvalidInputError, Tree
+from hardwood import AttackModel, GreedyRobustTreeClassifier, InvalidInputError, Tree, load_model
 from hardwood.cli.app import app, register_commands
 from hardwood.evaluation.explanation import explain
 from strategies import trees
@@ -120,7 +120,10 @@ def test_the_command_explains_a_row_of_a_file(tmp_path: Path) -> None:
     assert "rows 1 to 4" in str(beyond.exception)
 
 
-@pytest.mark.parametrize(("language", "said"), [("c", "int spam("), ("python", "def spam("), ("sql", "CASE\n  WHEN")])
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [("c", "int spam("), ("python", "def spam("), ("sql", "CASE\n  WHEN"), ("dot", "digraph tree")],
+)
 def test_the_command_writes_code(tmp_path: Path, language: str, said: str) -> None:
     data, model = tmp_path / "mail.csv", tmp_path / "model.json"
     data.write_text("links,label\n1,ham\n8,spam\n")
@@ -131,3 +134,17 @@ def test_the_command_writes_code(tmp_path: Path, language: str, said: str) -> No
     output = tmp_path / "code"
     runner.invoke(app, ["export", str(model), "--to", language, "--name", "spam", "-o", str(output)])
     assert output.read_text() == shown.output
+
+
+def test_the_command_writes_onnx_to_a_file_and_refuses_words_of_c(tmp_path: Path) -> None:
+    data, model, output = tmp_path / "mail.csv", tmp_path / "model.json", tmp_path / "model.onnx"
+    data.write_text("links,label\n1,ham\n8,spam\n")
+    runner = CliRunner()
+    runner.invoke(app, ["fit", str(data), "-t", "label", "--solver", "greedy", "-o", str(model)])
+    said = runner.invoke(app, ["export", str(model), "--to", "onnx"])
+    assert "--output" in str(said.exception)
+    assert runner.invoke(app, ["export", str(model), "--to", "onnx", "-o", str(output)]).exit_code == 0
+    assert output.read_bytes() == load_model(model).tree.to_onnx()
+    said = runner.invoke(app, ["export", str(model), "--to", "c", "--name", "int", "-o", str(output)])
+    assert "name='int' is not a name that a C function can have" in str(said.exception)
+    assert output.read_bytes() == load_model(model).tree.to_onnx()

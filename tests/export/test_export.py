@@ -317,3 +317,21 @@ class TestSchema:
         assert model.tree == clf.tree_
         assert model.attack == clf.attack_
         assert model.predict(table).tolist() == clf.predict(table).tolist()
+
+
+def test_splits_of_scikit_learn_that_only_part_missing_values_stay_finite() -> None:
+    X = np.array([[1.0], [2.0], [np.nan], [np.nan], [3e38], [-3e38]])
+    model = DecisionTreeClassifier(random_state=0).fit(X, [0, 0, 1, 1, 0, 0])
+    assert np.isinf(model.tree_.threshold[0])
+    tree = from_sklearn(model)
+    points = np.array([[0.0], [3.4e38], [-3.4e38]])
+    assert tree.predict(points).tolist() == model.predict(points).tolist()
+
+
+def test_a_model_of_lightgbm_that_takes_zeros_for_missing_is_refused() -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (200, 1)).astype(float)
+    model = lightgbm.LGBMClassifier(n_estimators=1, zero_as_missing=True, verbose=-1).fit(X, X[:, 0] > 1)
+    with pytest.raises(InvalidInputError, match="zero_as_missing"):
+        from_lightgbm(model)

@@ -37,6 +37,8 @@ def from_lightgbm(model: Any, *, tree: int | None = None) -> Tree:
             return position
         if node["decision_type"] != "<=":
             raise InvalidInputError("the tree splits on categories, which cannot be converted")
+        if node.get("missing_type") == "Zero":
+            raise InvalidInputError("the model takes zeros for missing values (zero_as_missing), which a Tree does not")
         rows.append([node["split_feature"], node["threshold"], -1, -1, -1])
         rows[position][2] = add(node["left_child"])
         rows[position][3] = add(node["right_child"])
