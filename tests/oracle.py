@@ -6,6 +6,7 @@ robustly right iff the tree is right at every point to which the attacker can mo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -37,10 +38,10 @@ class TinyProblem:
 
     def splits(self) -> list[tuple[int, Fraction]]:
         """One threshold in every gap between neighbouring finite ends of boxes."""
-        found = []
+        found: list[tuple[int, Fraction]] = []
         for j in range(len(self.X[0])):
             ends = sorted({end for i in range(self.n) for end in self.box(i, j) if end not in (inf, -inf)})
-            found += [(j, (a + b) / 2) for a, b in pairwise(ends)]
+            found += [(j, Fraction((a + b) / 2)) for a, b in pairwise(ends)]
         return found
 
     def sides(self, split: tuple[int, Fraction]) -> tuple[int, int]:
@@ -158,14 +159,16 @@ def answer(tree: object, point: tuple[Number, ...]) -> int:
     return int(tree.label[node])  # type: ignore[attr-defined]
 
 
-def is_fooled(tree: object, low: list[Number], high: list[Number], label: int) -> bool:
+def is_fooled(tree: object, low: Sequence[Number], high: Sequence[Number], label: int) -> bool:
     """Whether some point of the box gets another answer, by trying one point of every cell that the box meets."""
     axes = []
     for j in range(len(low)):
         cuts = sorted({Fraction(float(b)) for f, b in zip(tree.feature, tree.threshold, strict=True) if f == j})  # type: ignore[attr-defined]
         # One point at each cut, one in each gap, and the ends of the box: every cell that the box meets has one.
         points: set[Number] = {cut for cut in cuts if low[j] <= cut <= high[j]}
-        for a, b in zip([-inf, *cuts], [*cuts, inf], strict=True):
+        below: list[Number] = [-inf, *cuts]
+        above: list[Number] = [*cuts, inf]
+        for a, b in zip(below, above, strict=True):
             start, stop = max(a, low[j]), min(b, high[j])
             if start < stop:
                 finite = [Fraction(end) for end in (start, stop) if end not in (inf, -inf)]

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
+from typing import Any
 
 from hardwood import Problem
 from oracle import Number, TinyProblem
@@ -49,8 +50,8 @@ def case(
     p, k = len(X[0]), max(y) + 1
 
     def by_class(radii: Sequence[Radius] | Sequence[Sequence[Radius]]) -> tuple[tuple[Number, ...], ...]:
-        rows = radii if isinstance(radii[0], list | tuple) else [radii] * k
-        return tuple(tuple(_exact(r) for r in (row if len(row) == p else row * p)) for row in rows)  # type: ignore[arg-type]
+        rows: list[Any] = list(radii) if isinstance(radii[0], list | tuple) else [radii] * k
+        return tuple(tuple(_exact(r) for r in (row if len(row) == p else list(row) * p)) for row in rows)
 
     tiny = TinyProblem(
         tuple(tuple(Fraction(value) for value in row) for row in X),

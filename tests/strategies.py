@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import inf
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -112,8 +113,8 @@ def wild_values(draw: st.DrawFn, kind: type[np.floating], n: int) -> list[float]
     elif shape == "far from zero":
         values = [unit * (1000 + draw(st.integers(0, 9)) / 10) for _ in range(n)]
     else:
-        width = 32 if kind is np.float32 else 64
-        values = draw(st.lists(st.floats(allow_nan=False, allow_infinity=False, width=width), min_size=n, max_size=n))
+        numbers = st.floats(allow_nan=False, allow_infinity=False, width=32 if kind is np.float32 else 64)
+        values = draw(st.lists(numbers, min_size=n, max_size=n))
     with np.errstate(over="ignore"):
         rounded = [float(kind(value)) for value in values]
     return [value if np.isfinite(value) else float(np.finfo(kind).max) for value in rounded]
@@ -122,7 +123,8 @@ def wild_values(draw: st.DrawFn, kind: type[np.floating], n: int) -> list[float]
 @st.composite
 def wild_problems(draw: st.DrawFn, max_samples: int = 6, max_features: int = 2) -> tuple[NoisyProblem, np.ndarray]:
     """Problems in numbers of any size, in exact form and as the array that a user has."""
-    kind = draw(st.sampled_from([np.float64, np.float32]))
+    kinds: list[type[np.floating[Any]]] = [np.float64, np.float32]
+    kind = draw(st.sampled_from(kinds))
     n, p = draw(st.integers(2, max_samples)), draw(st.integers(1, max_features))
     k = draw(st.integers(2, min(3, n)))
     columns = [draw(wild_values(kind, n)) for _ in range(p)]

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from builders import make_tree
 from hardwood import AttackModel, InvalidInputError, Problem, adversarial_accuracy
-from hardwood.tree.tree import Tree
 
 NAMES = ("age", "income", "flag")
 VALUES = [["10", "-200", "3"], ["20", "800", "3"], ["30", "50.5", "3"], ["60", "0", "3"]]
@@ -145,7 +145,9 @@ def test_evaluation_sees_the_boxes_of_training(combination: Combination) -> None
     assert problem.attack is not None
     assert not problem.attack.is_relative
     for j, b in ((0, 25.0), (1, 40.0), (2, 3.0)):
-        tree = Tree([j, -1, -1], [b, np.nan, np.nan], [1, -1, -1], [2, -1, -1], [-1, 0, 1], np.array(CLASSES), 3, NAMES)
+        tree = make_tree(
+            [j, -1, -1], [b, np.nan, np.nan], [1, -1, -1], [2, -1, -1], [-1, 0, 1], np.array(CLASSES), 3, NAMES
+        )
         left, right = problem.lower[:, j] <= b, problem.upper[:, j] > b
         lost = (left & (problem.label != 0)) | (right & (problem.label != 1))
         assert adversarial_accuracy(tree, X, LABELS, problem.attack) == 1 - lost.mean()

@@ -5,6 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -62,13 +63,16 @@ def integer_optimum(weight: NDArray[np.float64], pairs: NDArray[np.int64]) -> fl
     rows = np.repeat(np.arange(len(pairs)), 2)
     touches = coo_matrix((np.ones(2 * len(pairs)), (rows, pairs.ravel())), shape=(len(pairs), len(weight)))
     found = milp(
-        weight, constraints=LinearConstraint(touches.tocsr(), 1), integrality=np.ones(len(weight)), bounds=Bounds(0, 1)
+        weight,
+        constraints=LinearConstraint(touches.tocsr(), 1),
+        integrality=np.ones(len(weight), int),
+        bounds=Bounds(0, 1),
     )
     assert found.status == 0
     return float(found.fun)
 
 
-def random_problem(seed: int, n: int = 300, p: int = 3, n_classes: int = 2, **others: object) -> Problem:
+def random_problem(seed: int, n: int = 300, p: int = 3, n_classes: int = 2, **others: Any) -> Problem:
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 25, (n, p)) / 10
     y = np.concatenate([np.arange(n_classes), rng.integers(0, n_classes, n - n_classes)])

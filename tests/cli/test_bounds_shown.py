@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ def data(tmp_path: Path) -> Path:
     return path
 
 
-def columns(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+def columns(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rows = [line.split(",") for line in path.read_text().splitlines()[1:]]
     return (
         np.array([row[:2] for row in rows], dtype=float),
@@ -102,6 +103,10 @@ def test_the_same_file_twice_is_refused(data: Path) -> None:
     assert "given twice" in run("epsilons", data, data, "--target", "label", code=1)
 
 
+def texts_of(legend: Any) -> list[str]:
+    return [text.get_text() for text in legend.get_texts()]
+
+
 def test_the_figure_is_drawn_into_the_given_axes() -> None:
     import matplotlib as mpl
 
@@ -116,14 +121,13 @@ def test_the_figure_is_drawn_into_the_given_axes() -> None:
         assert plot_epsilon_curve(curves, axes[0]) is axes[0]
         drawn = {line.get_label(): line for line in axes[0].lines}
         for name, curve in curves.items():
-            assert drawn[name].get_ydata().tolist() == curve.bound.tolist()
-        legend = [text.get_text() for text in axes[0].get_legend().get_texts()]
-        assert legend == [*curves, "chosen radii", "majority class"]
+            assert np.asarray(drawn[name].get_ydata()).tolist() == curve.bound.tolist()
+        assert texts_of(axes[0].get_legend()) == [*curves, "chosen radii", "majority class"]
         one = plot_epsilon_curve(curves["set 0"], axes[1], chosen=False, floor=False)
-        assert [text.get_text() for text in one.get_legend().get_texts()] == ["no model is better"]
+        assert texts_of(one.get_legend()) == ["no model is better"]
         # A single radius, too small for any choice, is still a figure.
         single = plot_epsilon_curve(epsilon_curve(X, y, [0.0]))
-        assert len(single.lines[0].get_xdata()) == 1
+        assert len(np.asarray(single.lines[0].get_xdata())) == 1
     finally:
         plt.close("all")
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import product
-from typing import NamedTuple
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -11,10 +12,11 @@ import pytest
 import hardwood._core as _core
 from hardwood.arrays import IntArray, RankArray
 
-Nested = tuple  # (feature, threshold, left, right), or a class as an int
+Nested = tuple[Any, ...]  # (feature, threshold, left, right), or a class as an int
 
 
-class Case(NamedTuple):
+@dataclass(frozen=True)
+class Case:
     lower: RankArray
     upper: RankArray
     n_ranks: IntArray
@@ -126,7 +128,10 @@ def best_of_depth_two(case: Case) -> int:
         return found
 
     everyone = frozenset(range(len(case.label)))
-    weight_of = lambda lost: sum(int(case.weight[i]) for i in lost)  # noqa: E731
+
+    def weight_of(lost: frozenset[int]) -> int:
+        return sum(int(case.weight[i]) for i in lost)
+
     best = min(cost_of(c, case) for c in range(case.n_classes))
     for j in range(len(case.n_ranks)):
         for t in range(int(case.n_ranks[j])):
@@ -203,7 +208,7 @@ def test_random_options_within_their_ranges_never_change_an_optimum() -> None:
 )
 def test_options_out_of_range_are_refused(name: str, value: int) -> None:
     with pytest.raises(ValueError, match=f"{name}={value}"):
-        _core.SearchOptions(**{name: value})
+        _core.SearchOptions(**cast(Any, {name: value}))
 
 
 def test_re_optimisation_never_makes_a_tree_worse_and_ends_where_no_subtree_can_be_improved() -> None:
@@ -313,7 +318,7 @@ def test_what_would_lead_the_search_astray_is_refused(change: dict[str, object],
         "min_leaf": 0,
     }
     with pytest.raises(ValueError, match=message):
-        _core.SearchProblem(**{**arguments, **change})
+        _core.SearchProblem(**cast(Any, {**arguments, **change}))
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ UNUSABLE: dict[str, tuple[Any, str]] = {
     "all zero": ([0.0] * 6, "all sample weights are zero"),
     "text": (["a"] * 6, "one number per sample"),
     "a dict": ({0: 1.0}, "one number per sample"),
-    "masked": (np.ma.masked_array(np.ones(6), mask=[1, 0, 0, 0, 0, 0]), "masked"),
+    "masked": (np.ma.masked_array(np.ones(6), mask=[True] + [False] * 5), "masked"),
 }
 
 

@@ -120,34 +120,34 @@ def test_the_names_of_papers_are_solvers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("estimator", "message"),
+    ("estimator", "parameters", "message"),
     [
-        (RobustTreeClassifier(n_jobs=100_000), "n_jobs=100000"),
-        (RobustTreeClassifier(n_jobs="all"), "n_jobs='all'"),
-        (RobustTreeClassifier(n_jobs=1.5), "n_jobs=1.5"),
-        (RobustForestClassifier(n_jobs=100_000), "n_jobs=100000"),
-        (RobustForestClassifier(n_estimators=0), "n_estimators=0"),
-        (RobustForestClassifier(n_estimators=1.5), "n_estimators=1.5"),
-        (RobustForestClassifier(n_estimators=10**12), "n_estimators=1000000000000"),
-        (RobustForestClassifier(bootstrap="yes"), "bootstrap='yes'"),
-        (RobustForestClassifier(random_state=-1), "random_state=-1"),
-        (RobustTreeClassifier(random_state=-1), "random_state=-1"),
-        (RobustTreeClassifier(random_state=2**40), "random_state="),
-        (RobustTreeClassifier(time_limit="soon"), "time_limit='soon'"),
-        (RobustTreeClassifier(time_limit=float("nan")), "time_limit=nan"),
-        (RobustTreeClassifier(max_gap="small"), "max_gap='small'"),
-        (RobustTreeClassifier(max_depth="deep"), "max_depth='deep'"),
-        (RobustTreeClassifier(solver=None), "None is not known"),
-        (RobustTreeClassifier(solver_options=[1]), "solver_options=[1]"),
-        (RobustTreeClassifier(class_weight=5), "class_weight=5"),
-        (RobustTreeClassifier(class_weight={0: "much"}), "class_weight"),
-        (RobustTreeClassifier(class_weight={0: float("inf")}), "class_weight"),
-        (RobustTreeClassifier(class_weight={0: 0, 1: 0}), "class_weight"),
+        (RobustTreeClassifier, {"n_jobs": 100_000}, "n_jobs=100000"),
+        (RobustTreeClassifier, {"n_jobs": "all"}, "n_jobs='all'"),
+        (RobustTreeClassifier, {"n_jobs": 1.5}, "n_jobs=1.5"),
+        (RobustForestClassifier, {"n_jobs": 100_000}, "n_jobs=100000"),
+        (RobustForestClassifier, {"n_estimators": 0}, "n_estimators=0"),
+        (RobustForestClassifier, {"n_estimators": 1.5}, "n_estimators=1.5"),
+        (RobustForestClassifier, {"n_estimators": 10**12}, "n_estimators=1000000000000"),
+        (RobustForestClassifier, {"bootstrap": "yes"}, "bootstrap='yes'"),
+        (RobustForestClassifier, {"random_state": -1}, "random_state=-1"),
+        (RobustTreeClassifier, {"random_state": -1}, "random_state=-1"),
+        (RobustTreeClassifier, {"random_state": 2**40}, "random_state="),
+        (RobustTreeClassifier, {"time_limit": "soon"}, "time_limit='soon'"),
+        (RobustTreeClassifier, {"time_limit": float("nan")}, "time_limit=nan"),
+        (RobustTreeClassifier, {"max_gap": "small"}, "max_gap='small'"),
+        (RobustTreeClassifier, {"max_depth": "deep"}, "max_depth='deep'"),
+        (RobustTreeClassifier, {"solver": None}, "None is not known"),
+        (RobustTreeClassifier, {"solver_options": [1]}, "solver_options=[1]"),
+        (RobustTreeClassifier, {"class_weight": 5}, "class_weight=5"),
+        (RobustTreeClassifier, {"class_weight": {0: "much"}}, "class_weight"),
+        (RobustTreeClassifier, {"class_weight": {0: float("inf")}}, "class_weight"),
+        (RobustTreeClassifier, {"class_weight": {0: 0, 1: 0}}, "class_weight"),
     ],
 )
-def test_parameters_of_a_wrong_kind_are_named(estimator: Any, message: str) -> None:
+def test_parameters_of_a_wrong_kind_are_named(estimator: Any, parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInputError) as caught:
-        estimator.fit([[0.0], [1.0], [2.0]], [0, 1, 1])
+        estimator(**parameters).fit([[0.0], [1.0], [2.0]], [0, 1, 1])
     assert message in str(caught.value)
 
 

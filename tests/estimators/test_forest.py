@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from builders import make_tree
 from hardwood import GreedyRobustTreeClassifier, InvalidInputError, RobustForestClassifier, Tree
 from hardwood.data import datasets
 from hardwood.ensembles.voting import VotingEnsemble
@@ -15,12 +17,12 @@ from oracle import answer
 
 
 def stump(feature: int, threshold: float, left: int, right: int, n_features: int = 1) -> Tree:
-    return Tree([feature, -1, -1], [threshold, np.nan, np.nan], [1, -1, -1], [2, -1, -1], [-1, left, right],
+    return make_tree([feature, -1, -1], [threshold, np.nan, np.nan], [1, -1, -1], [2, -1, -1], [-1, left, right],
                 np.array([0, 1]), n_features)  # fmt: skip
 
 
 def leaf(label: int, n_features: int = 1) -> Tree:
-    return Tree([-1], [np.nan], [-1], [-1], [label], np.array([0, 1]), n_features)
+    return make_tree([-1], [np.nan], [-1], [-1], [label], np.array([0, 1]), n_features)
 
 
 def elected(trees: tuple[Tree, ...], point: tuple[float, ...], n_classes: int) -> int:
@@ -149,7 +151,7 @@ def test_samples_of_weight_zero_do_not_matter() -> None:
     assert all(a == b for a, b in zip(*trees, strict=True))
 
 
-def test_bounds_on_a_real_set_are_sound_and_close(paper_data) -> None:
+def test_bounds_on_a_real_set_are_sound_and_close(paper_data: Path) -> None:
     data = datasets.load("diabetes", paper_data)
     split = datasets.paper_split(data.X, data.y)
     forest = RobustForestClassifier(20, max_depth=4, attack=0.05).fit(split.X_train, split.y_train)

@@ -5,6 +5,7 @@ import warnings
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any, Self
 
 import joblib
 import numpy as np
@@ -88,7 +89,8 @@ def test_scikit_learn_finds_nothing_to_complain_about_in_any_solver(estimator: o
 
 @pytest.fixture
 def iris() -> tuple[pd.DataFrame, pd.Series]:
-    return load_iris(return_X_y=True, as_frame=True)
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    return X, y
 
 
 def test_probabilities_are_shares_of_the_weight_that_certainly_reaches_the_leaf() -> None:
@@ -195,7 +197,7 @@ def test_weights_are_routed_to_fit_and_to_the_scorer(iris: tuple[pd.DataFrame, p
     seen = []
 
     class Spy(GreedyRobustTreeClassifier):
-        def fit(self, X: object, y: object, sample_weight: object = None) -> object:
+        def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
             seen.append(sample_weight)
             return super().fit(X, y, sample_weight)
 
@@ -221,8 +223,8 @@ def test_frames_of_either_kind_give_names_and_the_same_tree(iris: tuple[pd.DataF
 
 @pytest.mark.parametrize("labels", [["no", "yes", "maybe"], [True, False, True], [2.0, -1.0, 7.0], [10, 20, 30]])
 def test_labels_of_any_type_come_back_as_they_are(iris: tuple[pd.DataFrame, pd.Series], labels: list[object]) -> None:
-    X, y = iris
-    y = np.array(labels)[y]
+    X, code = iris
+    y = np.array(labels)[code]
     clf = GreedyRobustTreeClassifier(2).fit(X, y)
     assert clf.classes_.tolist() == np.unique(y).tolist()
     assert clf.predict(X).dtype == y.dtype
@@ -309,6 +311,6 @@ class TestRobustTreeCV:
     @pytest.mark.parametrize(
         "bad", [{"max_depths": ()}, {"max_depths": 3}, {"radius_factors": (-1,)}, {"leaf_penalties": "none"}]
     )
-    def test_choices_that_are_none_are_refused(self, bad: dict[str, object]) -> None:
+    def test_choices_that_are_none_are_refused(self, bad: dict[str, Any]) -> None:
         with pytest.raises(InvalidInputError, match=next(iter(bad))):
             RobustTreeCV(solver="greedy", **bad).fit([[0.0], [1.0]], [0, 1])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cli_runner import run
-from hardwood import InvalidInputError, adversarial_accuracy
+from hardwood import InvalidInputError, Tree, adversarial_accuracy
 from hardwood.data import datasets
 from hardwood.evaluation.comparison import DEFAULT_METHODS, Comparison, Row, Score, compare
 from hardwood.evaluation.methods import find_method, known_methods
@@ -43,6 +43,8 @@ def test_every_learner_is_scored_on_both_parts(comparison: Comparison, blobs: tu
             assert row.errors is None
             assert row.train.attacked <= row.train.attacked_at_most <= row.train.accuracy
             continue
+        assert isinstance(row.model, Tree)
+        assert row.errors is not None
         assert row.train.attacked == row.train.attacked_at_most == 1 - row.errors / 96
         assert row.train.attacked == adversarial_accuracy(row.model, X_train, y_train, 0.3)
         assert row.test.attacked == adversarial_accuracy(row.model, X_test, y_test, 0.3)
@@ -50,7 +52,7 @@ def test_every_learner_is_scored_on_both_parts(comparison: Comparison, blobs: tu
 
 
 def test_relabelled_cart_loses_no_more_than_cart(comparison: Comparison) -> None:
-    errors = {row.name: row.errors for row in comparison.rows}
+    errors = {row.name: row.errors for row in comparison.rows if row.errors is not None}
     assert errors["relabel"] <= errors["CART"]
 
 
@@ -100,7 +102,7 @@ def test_only_the_exact_search_gets_xor_right() -> None:
     # The limit leaves time to compile the search.
     learners = ["cart", "groot", "chen", "fprdt", "treant", "search"]
     table = compare(X, y, 0.1, 2, test_size=0, time_limit=500, learners=learners)
-    errors = {row.name: row.errors for row in table.rows}
+    errors = {row.name: row.errors for row in table.rows if row.errors is not None}
     assert errors["search"] == table.bound == 0
     assert all(errors[name] >= 25 for name in ("GROOT", "Chen", "FPRDT", "TREANT"))
 
@@ -133,8 +135,10 @@ def test_the_figure_shows_every_learner(comparison: Comparison) -> None:
     _, ax = plt.subplots()
     assert plot_comparison(comparison, ax) is ax
     assert [label.get_text() for label in ax.get_yticklabels()] == [row.title for row in comparison.rows]
-    shown = {round(float(x), 9) for points in ax.collections for x in points.get_offsets()[:, 0] if np.isfinite(x)}
+    offsets = np.concatenate([np.asarray(points.get_offsets())[:, 0] for points in ax.collections])
+    shown = {round(float(x), 9) for x in offsets if np.isfinite(x)}
     for row in comparison.rows:
+        assert row.test is not None
         assert round(row.test.accuracy, 9) in shown
         assert round(row.train.attacked, 9) in shown
     plt.close("all")

@@ -60,6 +60,7 @@ def test_the_path_has_values_margins_and_what_the_attacker_can_cross() -> None:
         b = clf.tree_.threshold[step.node]
         assert step.value == row.iloc[0, j]
         assert step.margin == abs(step.value - b)
+        assert step.margin is not None
         assert step.attacker_can_cross == (step.margin < 0.5 or (step.value > b and step.margin == 0.5))
     text = found.to_text()
     assert "petal" in text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
@@ -84,9 +85,9 @@ def test_the_result_belongs_to_the_real_attack(blobs: tuple[np.ndarray, np.ndarr
     ],
 )
 def test_parameters_that_make_no_sense_are_refused(
-    blobs: tuple[np.ndarray, np.ndarray], parameters: dict[str, object], message: str
+    blobs: tuple[np.ndarray, np.ndarray], parameters: dict[str, Any], message: str
 ) -> None:
-    settings = {"max_depths": (1,), "cv": 2, **parameters}
+    settings: dict[str, Any] = {"max_depths": (1,), "cv": 2, **parameters}
     with pytest.raises(InvalidInputError) as caught:
         RobustTreeCV(**settings).fit(*blobs)
     assert message in str(caught.value)

@@ -18,14 +18,14 @@ from hardwood.data.fields import Fields
 from hardwood.evaluation.methods import Method, Recipe, find_method
 from hardwood.evaluation.selection import Candidate
 from hardwood.experiments import charts, figures, scores, tables
-from hardwood.experiments.cells import BoundCell, CurveCell, FitCell, cell_from_fields, key_of, load_set, split
+from hardwood.experiments.cells import BoundCell, Cell, CurveCell, FitCell, cell_from_fields, key_of, load_set, split
 from hardwood.experiments.grid import Grid
 from hardwood.experiments.grid_file import TABLE_METHODS, load_grid, shipped_grids
 from hardwood.experiments.log import Log, LogInUseError, open_log, read_log
 from hardwood.experiments.nodes import LeafReach, SplitReach, describe_nodes
 from hardwood.experiments.outcomes import BoundOutcome, Failure, FitOutcome, Scores
 from hardwood.experiments.published import PUBLISHED
-from hardwood.experiments.records import CellRecord, record_from_dict, record_to_dict
+from hardwood.experiments.records import CellRecord, Record, record_from_dict, record_to_dict
 from hardwood.experiments.runner import Errand, lost_record, run_cell, run_grid
 from hardwood.experiments.schedule import pending, selected
 from hardwood.solvers.result import Status
@@ -152,7 +152,7 @@ def test_methods_that_cannot_run_here_say_why() -> None:
 
 
 def test_cells_come_back_from_plain_data_with_the_same_key() -> None:
-    cells = [
+    cells: list[Cell] = [
         FitCell("moons", 0.1, Recipe("greedy", {"criterion": "chen"}), 2, 5.0, radius_factor=1.2, fold=1, folds=3),
         BoundCell("moons", 0.1),
         CurveCell("moons"),
@@ -354,7 +354,7 @@ def test_every_damaged_record_is_refused_with_one_kind_of_error(tmp_path: Path) 
     log = run(small_grid("fit", depths=(1,), bounds=True), tmp_path / "results.jsonl")
     curve = run(Grid("curves", "curve", (("moons", 0.0),)), tmp_path / "curve.jsonl")
     by_kind = {record.cell.kind: record for record in (*log.cells.values(), *curve.cells.values())}
-    records = [*log.grids, *by_kind.values()]
+    records: list[Record] = [*log.grids, *by_kind.values()]
     junk: list[Any] = [None, True, -1, 10**400, "text", [], {}, [None], [[1]], {"kind": "fit"}]
     tried = refused = 0
 
@@ -476,7 +476,8 @@ def test_equal_scores_share_the_better_rank_and_both_win() -> None:
     }  # fmt: skip
     assert {name: standing.wins for name, standing in result.items()} == {"GROOT": 2, "TREANT": 1, "Chen": 1}
     mean, error = scores.mean_and_error([0.8, 0.6])
-    assert (mean, error) == (pytest.approx(0.7), pytest.approx(0.1))
+    assert mean == pytest.approx(0.7)
+    assert error == pytest.approx(0.1)
 
 
 def test_the_papers_numbers_stand_beside_ours_in_every_format() -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from builders import make_tree
 from hardwood import (
     AttackModel,
     AttackRules,
@@ -22,7 +23,6 @@ from hardwood import (
     InvalidInputError,
     Model,
     TreantClassifier,
-    Tree,
     load_model,
 )
 from hardwood.attack.rules import AttackRule
@@ -57,7 +57,7 @@ def models() -> list[Model]:
         GreedyRobustTreeClassifier(2, attack=0.1, missing="reachable").fit(with_gaps, y == "yes").to_model(),
         GreedyRobustTreeClassifier(2, attack=moves, categorical_features=[0]).fit(table, X[:, 0] > 4).to_model(),
         TreantClassifier(2, rules=rules).fit(X, (X[:, 0] > 4).astype(int)).to_model(),
-        Model(Tree([-1], [np.nan], [-1], [-1], [0], np.array([1.5]), 3, ("a", "b", "c")), AttackModel.parse(0.0)),
+        Model(make_tree([-1], [np.nan], [-1], [-1], [0], np.array([1.5]), 3, ("a", "b", "c")), AttackModel.parse(0.0)),
     ]
 
 
@@ -248,7 +248,7 @@ def test_damaged_rules_are_rules_or_refused(quick_folder: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_tree_is_said(tmp_path: Path, change: dict[str, Any], said: str) -> None:
-    tree = Tree([0, -1, -1], [0.5, np.nan, np.nan], [1, -1, -1], [2, -1, -1], [-1, 0, 1], np.array(["a", "b"]), 1)
+    tree = make_tree([0, -1, -1], [0.5, np.nan, np.nan], [1, -1, -1], [2, -1, -1], [-1, 0, 1], np.array(["a", "b"]), 1)
     path = tmp_path / "model.json"
     Model(tree, AttackModel.parse(0.1)).save(path)
     data = json.loads(path.read_text())
@@ -272,7 +272,7 @@ def test_what_is_wrong_with_a_tree_is_said(tmp_path: Path, change: dict[str, Any
     ],
 )
 def test_what_is_wrong_with_a_stored_attack_is_said(tmp_path: Path, attack: dict[str, Any], said: str) -> None:
-    tree = Tree([-1], [np.nan], [-1], [-1], [0], np.array(["a"]), 1)
+    tree = make_tree([-1], [np.nan], [-1], [-1], [0], np.array(["a"]), 1)
     path = tmp_path / "model.json"
     Model(tree, AttackModel.parse(0.1)).save(path)
     path.write_text(json.dumps({**json.loads(path.read_text()), "attack": attack}))
@@ -282,7 +282,7 @@ def test_what_is_wrong_with_a_stored_attack_is_said(tmp_path: Path, attack: dict
 
 def test_a_key_that_stands_twice_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "model.json"
-    Model(Tree([-1], [np.nan], [-1], [-1], [0], np.array(["a"]), 1), AttackModel.parse(0.1)).save(path)
+    Model(make_tree([-1], [np.nan], [-1], [-1], [0], np.array(["a"]), 1), AttackModel.parse(0.1)).save(path)
     path.write_text(path.read_text().replace('"classes"', '"label": [0], "classes"'))
     with pytest.raises(InvalidInputError, match="the key 'label' twice"):
         load_model(path)
@@ -290,7 +290,7 @@ def test_a_key_that_stands_twice_is_refused(tmp_path: Path) -> None:
 
 def test_nesting_without_end_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "model.json"
-    tree = Tree([-1], [np.nan], [-1], [-1], [0], np.array(["a"]), 1)
+    tree = make_tree([-1], [np.nan], [-1], [-1], [0], np.array(["a"]), 1)
     deep: Any = {}
     for _ in range(100):
         deep = {"more": [deep]}
@@ -316,7 +316,7 @@ def test_a_deep_tree_goes_through_a_file(tmp_path: Path) -> None:
         2 * k + 2,
     )
     arrays["label"][2 * k + 1], arrays["label"][2 * depth] = k % 2, 0
-    tree = Tree(**arrays, threshold=threshold, classes=np.array([0, 1]), n_features=1)
+    tree = make_tree(**arrays, threshold=threshold, classes=np.array([0, 1]), n_features=1)
     Model(tree, AttackModel.parse(0.1)).save(tmp_path / "deep.json")
     loaded = load_model(tmp_path / "deep.json")
     assert loaded.tree == tree
@@ -325,6 +325,6 @@ def test_a_deep_tree_goes_through_a_file(tmp_path: Path) -> None:
 
 def test_a_model_with_a_mark_at_its_beginning_is_read(tmp_path: Path) -> None:
     path = tmp_path / "model.json"
-    Model(Tree([-1], [np.nan], [-1], [-1], [0], np.array(["a"]), 1), AttackModel.parse(0.1)).save(path)
+    Model(make_tree([-1], [np.nan], [-1], [-1], [0], np.array(["a"]), 1), AttackModel.parse(0.1)).save(path)
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
     assert load_model(path).predict([[0.0]]).tolist() == ["a"]

@@ -7,14 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hardwood import AttackModel, InvalidInputError, Model, Tree, load_model
+from builders import make_tree
+from hardwood import AttackModel, InvalidInputError, Model, load_model
 from hardwood.data.csv import read_csv
 from hardwood.files import write_whole
 
 
 @pytest.fixture
 def model() -> Model:
-    tree = Tree(
+    tree = make_tree(
         [0, -1, -1], [0.5, np.nan, np.nan], [1, -1, -1], [2, -1, -1], [-1, 0, 1], np.array(["a", "b"]), 1, ("x",)
     )
     return Model(tree, AttackModel.parse({"x": (0.1, float("inf"))}).only(["b"]), {"solver": "greedy"})

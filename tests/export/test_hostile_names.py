@@ -18,13 +18,14 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from builders import make_tree
 from hardwood import AttackModel, GreedyRobustTreeClassifier, InvalidInputError, Model, Tree, load_model
 from hardwood.export import to_c, to_python
 from hardwood.plain_data import printable
 from strategies import hostile_texts, trees
 
 STANDARDS = ("c99", "gnu17")
-STUMP = Tree([0, -1, -1], [0.5, np.nan, np.nan], [1, -1, -1], [2, -1, -1], [-1, 0, 1], np.array(["no", "yes"]), 1)
+STUMP = make_tree([0, -1, -1], [0.5, np.nan, np.nan], [1, -1, -1], [2, -1, -1], [-1, 0, 1], np.array(["no", "yes"]), 1)
 
 MAIN = """
 #include <stdio.h>
@@ -236,7 +237,8 @@ def test_categories_are_as_hostile_as_labels(tmp_path: Path) -> None:
     expected = clf.predict(table).tolist()
     rows = [[value] for value in table["*/ kind"]]
     assert run_python(clf.tree_, rows) == expected
-    listed = clf.tree_.encoding.categories[0]
+    assert clf.tree_.encoding is not None
+    listed = list(clf.tree_.encoding.categories[0] or ())
     codes = np.array([[listed.index(row[0])] for row in rows])
     words = replace(clf.tree_, classes=np.array(["zero", "one", "two"]))
     for standard in STANDARDS:
@@ -274,4 +276,4 @@ def chain(depth: int) -> Tree:
     left, right, label = (np.full(2 * depth + 1, -1) for _ in range(3))
     feature[2 * k], threshold[2 * k], left[2 * k], right[2 * k] = 0, k, 2 * k + 1, 2 * k + 2
     label[2 * k + 1], label[2 * depth] = k % 2, depth % 2
-    return Tree(feature, threshold, left, right, label, np.array([0, 1]), 1)
+    return make_tree(feature, threshold, left, right, label, np.array([0, 1]), 1)

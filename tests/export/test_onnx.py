@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builders import make_tree
 from hardwood import GreedyRobustTreeClassifier, InvalidInputError, MissingEngineError, Tree
 from strategies import trees
 
@@ -64,14 +65,14 @@ def test_missing_values_go_where_the_tree_sends_them_and_not_where_scikit_learns
 @pytest.mark.parametrize("labels", [["a", "é\0\n"], [3, 7], [-(2**63), 2**63 - 1], [0.5, 1.5], [True, False]])
 def test_labels_of_every_kind_come_back_as_they_are(labels: list[Any]) -> None:
     classes = np.array(labels, dtype=object if isinstance(labels[0], str) else None)
-    tree = Tree([0, -1, -1], [0.5, np.nan, np.nan], [1, -1, -1], [2, -1, -1], [-1, 0, 1], classes, 1)
+    tree = make_tree([0, -1, -1], [0.5, np.nan, np.nan], [1, -1, -1], [2, -1, -1], [-1, 0, 1], classes, 1)
     assert answers(tree, [[0.0], [1.0]]) == labels
-    leaf = Tree([-1], [np.nan], [-1], [-1], [1], classes, 1)
+    leaf = make_tree([-1], [np.nan], [-1], [-1], [1], classes, 1)
     assert answers(leaf, [[0.0]]) == labels[1:]
 
 
 def test_what_onnx_cannot_say_is_refused_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    leaf = Tree([-1], [np.nan], [-1], [-1], [0], np.array([2**70], dtype=object), 1)
+    leaf = make_tree([-1], [np.nan], [-1], [-1], [0], np.array([2**70], dtype=object), 1)
     with pytest.raises(InvalidInputError, match="64 bits"):
         leaf.to_onnx()
     with pytest.raises(InvalidInputError, match="'float64' or 'float32'"):

@@ -6,11 +6,19 @@ from collections.abc import Iterator
 import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib.patches import Rectangle
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from hardwood import GreedyRobustTreeClassifier, InvalidInputError, MissingEngineError, Result, adversarial_accuracy
+from hardwood import (
+    EndReason,
+    GreedyRobustTreeClassifier,
+    InvalidInputError,
+    MissingEngineError,
+    Result,
+    adversarial_accuracy,
+)
 from hardwood.plain_data import printable
 from hardwood.plotting import plot_convergence, plot_regions, plot_robustness_curve, plot_tree
 from hardwood.solvers.result import Status, TracePoint
@@ -47,7 +55,7 @@ def test_a_tree_shows_conditions_answers_and_what_is_lost() -> None:
 
 def test_bars_are_as_long_as_their_share() -> None:
     ax = plot_tree(CLF, X, NAMES)
-    bars = [patch for patch in ax.patches if type(patch).__name__ == "Rectangle"][:4]
+    bars = [patch for patch in ax.patches if isinstance(patch, Rectangle)][:4]
     lengths = np.array([bar.get_width() for bar in bars])
     lost = 1 - CLF.adversarial_score(X, NAMES)
     assert lengths[-1] / lengths.sum() == pytest.approx(lost)
@@ -92,7 +100,7 @@ def test_hostile_names_are_drawn_letter_by_letter(text: str) -> None:
 
 def test_regions_show_every_sample_once_and_an_arrow_for_each_success() -> None:
     ax = plot_regions(CLF, X, NAMES)
-    drawn = sum(len(points.get_offsets()) for points in ax.collections)
+    drawn = sum(len(np.asarray(points.get_offsets())) for points in ax.collections)
     assert drawn == 150
     arrows = [text for text in ax.texts if getattr(text, "arrow_patch", None) is not None]
     moved = CLF.attack_samples(X, NAMES)
@@ -123,18 +131,20 @@ def test_the_robustness_curve_is_the_exact_accuracy_at_every_radius() -> None:
         # Between two points the curve has the value of the right one.
         drawn = share[np.searchsorted(radius, r, side="left")]
         assert drawn == pytest.approx(adversarial_accuracy(CLF.tree_, X, NAMES, r))
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["CART", "robust"]
+    legend = ax.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["CART", "robust"]
 
 
 def test_convergence_ends_where_the_result_does() -> None:
     points = ((0.0, np.inf, 0.0), (0.1, 30.0, 2.0), (0.5, 10.0, 5.0), (1.0, 10.0, 10.0))
     trace = tuple(TracePoint(*point) for point in points)
     index_tree = CLF.result_.index_tree
-    proven = Result(CLF.tree_, index_tree, Status.OPTIMAL, 10.0, 10.0, trace, 1.5, "search", "proof")
+    proven = Result(CLF.tree_, index_tree, Status.OPTIMAL, 10.0, 10.0, trace, 1.5, "search", EndReason.PROOF)
     ax = plot_convergence({"ours": proven, "greedy": CLF})
-    assert ax.lines[0].get_xdata()[-1] == 1.5
-    assert ax.lines[0].get_ydata()[0] == 30
-    assert ax.lines[0].get_ydata()[-1] == ax.lines[1].get_ydata()[-1] == 10
+    assert np.asarray(ax.lines[0].get_xdata())[-1] == 1.5
+    assert np.asarray(ax.lines[0].get_ydata())[0] == 30
+    assert [np.asarray(line.get_ydata())[-1] for line in ax.lines[:2]] == [10, 10]
     assert "proven" in texts(ax)
     with pytest.raises(InvalidInputError, match="neither a Result"):
         plot_convergence(3)

@@ -144,7 +144,7 @@ def test_boxes_that_touch_in_decimals_touch(tiny: TinyProblem, kind: type, data:
         down=tuple(tuple(r if r == inf else r * scale for r in row) for row in tiny.down),
         up=tuple(tuple(r if r == inf else r * scale for r in row) for row in tiny.up),
     )
-    X = np.array([[float(value) for value in row] for row in moved.X]).astype(kind)
+    X: np.ndarray = np.array([[float(value) for value in row] for row in moved.X]).astype(kind)
     weight = np.array(tiny.weight, dtype=float)
     problem = Problem.from_data(X, np.array(tiny.y), attack_of(moved), 2, sample_weight=weight)
     expected = optimal_objective(moved, 2)

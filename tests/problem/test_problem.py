@@ -13,7 +13,7 @@ Y = np.array(["b", "a", "b"])
 
 def test_boxes_are_the_samples_plus_and_minus_the_reach_of_their_class() -> None:
     problem = Problem.from_data(X, Y, AttackModel.per_class({"b": [(0.5, 1), 0]}), 2)
-    np.testing.assert_allclose(problem.lower, [[-0.5, 1], [1, 1], [1.5, 1]], rtol=0, atol=2e-9)
+    np.testing.assert_allclose(problem.lower, [[-0.5, 1.0], [1.0, 1.0], [1.5, 1.0]], rtol=0, atol=2e-9)
     np.testing.assert_allclose(problem.upper, [[1, 1], [1, 1], [3, 1]], rtol=0, atol=2e-9)
     assert problem.classes.tolist() == ["a", "b"]
     assert problem.label.tolist() == [1, 0, 1]

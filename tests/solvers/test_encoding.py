@@ -24,7 +24,7 @@ def satisfied(clauses: Formula, truth: np.ndarray) -> bool:
     value = np.concatenate([[False], truth])
 
     def holds(literals: np.ndarray) -> np.ndarray:
-        return value[np.abs(literals)] == (literals > 0)
+        return np.asarray(value[np.abs(literals)] == (literals > 0))
 
     return all(holds(block).any(axis=1).all() for block in clauses.clauses) and all(
         holds(group).sum() == 1 for group in clauses.exactly_one
@@ -37,7 +37,7 @@ def test_the_variables_of_the_papers_example_are_the_papers() -> None:
     truth = layout.assignment(encoding.to_choice(EXAMPLE_TREE))
 
     def of(numbers: np.ndarray) -> list[int]:
-        return truth[np.ravel(numbers) - 1].astype(int).tolist()
+        return [int(value) for value in truth[np.ravel(numbers) - 1]]
 
     assert of(layout.a) == [1]
     assert of(layout.b) == [0, 0, 0, 1, 1, 1]

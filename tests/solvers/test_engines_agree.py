@@ -19,8 +19,12 @@ from strategies import problem_of
 
 PROVING = sorted(name for name, cls in registered_solvers().items() if cls.proves)
 ON_ENGINES = sorted(n for n, cls in registered_solvers().items() if issubclass(cls, engine.EngineSolver))
-VARIANTS = [(name, {}) for name in PROVING] + [(name, {"strengthen": False}) for name in ON_ENGINES]
-EXTRA_ENGINES = [(name, {"engine": extra}) for name in ("milp", "binary-milp") for extra in ("gurobi", "scip")]
+VARIANTS: list[tuple[str, dict[str, Any]]] = [(name, {}) for name in PROVING] + [
+    (name, {"strengthen": False}) for name in ON_ENGINES
+]
+EXTRA_ENGINES: list[tuple[str, dict[str, Any]]] = [
+    (name, {"engine": extra}) for name in ("milp", "binary-milp") for extra in ("gurobi", "scip")
+]
 
 
 def _id(variant: tuple[str, dict[str, Any]]) -> str:

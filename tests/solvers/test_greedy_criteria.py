@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,9 +17,9 @@ from hardwood.tree.reach import objective
 from oracle import TinyProblem, optimal_objective
 from strategies import problem_of, tiny_problems
 
-CHEN = {"criterion": "chen"}
-CHEN_IG = {"criterion": "chen", "impurity": "entropy"}
-FPRDT = {"criterion": "adversarial-error"}
+CHEN: dict[str, Any] = {"criterion": "chen"}
+CHEN_IG: dict[str, Any] = {"criterion": "chen", "impurity": "entropy"}
+FPRDT: dict[str, Any] = {"criterion": "adversarial-error"}
 
 
 def impurity_of(kind: str, *children: np.ndarray) -> float:
@@ -155,13 +157,15 @@ def test_trees_of_every_criterion_cost_what_is_claimed_and_not_less_than_the_opt
 
 
 @pytest.mark.parametrize("options", [{}, CHEN, CHEN_IG, FPRDT])
-def test_xor_defeats_every_greedy_criterion(options: dict[str, str]) -> None:
+def test_xor_defeats_every_greedy_criterion(options: dict[str, Any]) -> None:
     X, y = datasets.make_xor()
     clf = GreedyRobustTreeClassifier(2, attack=0.1, **options).fit(X, y)
     assert clf.adversarial_score(X, y) == 0.5
 
 
-def test_fprdt_loses_no_more_than_groot_on_the_papers_sets(known_answers, paper_data) -> None:
+def test_fprdt_loses_no_more_than_groot_on_the_papers_sets(
+    known_answers: list[dict[str, str]], paper_data: Path
+) -> None:
     groot = fprdt = published = 0.0
     for row in known_answers:
         data = datasets.load(row["dataset"], paper_data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
+from builders import make_tree
 from hardwood import InvalidInputError, Problem, Tree
 from hardwood.export import from_sklearn
 from hardwood.solvers.relabel import relabel
@@ -28,7 +30,7 @@ def random_tree(rng: np.random.Generator, n_leaves: int, n_features: int, n_clas
         for column, value in ((feature, -1), (threshold, np.nan), (left, -1), (right, -1)):
             column += [value, value]
     label = np.where(np.array(left) < 0, rng.integers(n_classes, size=len(left)), -1)
-    return Tree(feature, threshold, left, right, label, np.arange(n_classes), n_features)
+    return make_tree(feature, threshold, left, right, label, np.arange(n_classes), n_features)
 
 
 def leaf_regions(tree: Tree) -> list[tuple[int, dict[int, tuple[float, float]]]]:
@@ -78,7 +80,7 @@ def random_problem(rng: np.random.Generator, n_classes: int) -> Problem:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_two_class_labels_cost_what_the_best_of_all_labelings_costs(seed):
+def test_two_class_labels_cost_what_the_best_of_all_labelings_costs(seed: int) -> None:
     rng = np.random.default_rng(seed)
     problem = random_problem(rng, 2)
     tree = random_tree(rng, int(rng.integers(1, 13)), 3, 2)
@@ -89,7 +91,7 @@ def test_two_class_labels_cost_what_the_best_of_all_labelings_costs(seed):
 
 # Seeds 5141, 5227 and 5301 are cases where expansion moves alone end in a labeling that is not the best.
 @pytest.mark.parametrize("seed", [*range(5100, 5140), 5141, 5227, 5301])
-def test_labels_of_more_classes_cost_what_the_best_of_all_labelings_costs(seed):
+def test_labels_of_more_classes_cost_what_the_best_of_all_labelings_costs(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n_classes = 3 + (seed - 5000) % 2
     problem = random_problem(rng, n_classes)
@@ -99,7 +101,7 @@ def test_labels_of_more_classes_cost_what_the_best_of_all_labelings_costs(seed):
     assert cost == pytest.approx(least_cost_by_brute_force(tree, problem, n_classes), abs=1e-9)
 
 
-def test_a_large_tree_of_many_classes_is_relabelled_within_bounds():
+def test_a_large_tree_of_many_classes_is_relabelled_within_bounds() -> None:
     rng = np.random.default_rng(4)
     X = rng.random((3000, 4))
     y = (X[:, :2].sum(axis=1) * 3).astype(int)
@@ -110,7 +112,7 @@ def test_a_large_tree_of_many_classes_is_relabelled_within_bounds():
 
 
 @given(st.data())
-def test_relabelling_never_loses_more_and_keeps_the_splits(data):
+def test_relabelling_never_loses_more_and_keeps_the_splits(data: st.DataObject) -> None:
     tiny = data.draw(tiny_problems())
     n_classes = max(tiny.y) + 1
     problem = problem_of(tiny, 3)
@@ -134,19 +136,19 @@ def test_relabelling_never_loses_more_and_keeps_the_splits(data):
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_index_trees_get_the_labels_of_the_trees_they_stand_for(seed):
+def test_index_trees_get_the_labels_of_the_trees_they_stand_for(seed: int) -> None:
     rng = np.random.default_rng(seed)
     problem = random_problem(rng, 2)
     tree = random_tree(rng, 9, 3, 2)
     assert relabel(to_indices(tree, problem), problem).label.tolist() == relabel(tree, problem).label.tolist()
 
 
-def test_worked_example():
+def test_worked_example() -> None:
     # x: 0 (class 0), 2 (class 1), 4 (class 0), 5 (class 0); the attacker moves by 1.2; splits at 1, 3 and 4.5.
     # Boxes: [-1.2, 1.2] reaches leaves 1, 2; [.8, 3.2] reaches 1, 2, 3; [2.8, 5.2] reaches 2, 3, 4; [3.8, 6.2] 3, 4.
     # The class-1 sample excludes all three others, so it is given up: all leaves 0, one error.
     problem = Problem.from_data([[0.0], [2.0], [4.0], [5.0]], [0, 1, 0, 0], 1.2, 3)
-    tree = Tree(
+    tree = make_tree(
         feature=[0, -1, 0, -1, 0, -1, -1],
         threshold=[1, np.nan, 3, np.nan, 4.5, np.nan, np.nan],
         left=[1, -1, 3, -1, 5, -1, -1],
@@ -161,22 +163,22 @@ def test_worked_example():
     assert robust_errors(relabelled, problem).tolist() == [False, True, False, False]
 
 
-def test_labels_stay_where_nothing_better_exists():
+def test_labels_stay_where_nothing_better_exists() -> None:
     problem = Problem.from_data([[0.0], [1.0]], ["a", "b"], 5.0, 1)
-    tree = Tree([0, -1, -1], [0.5, np.nan, np.nan], [1, -1, -1], [2, -1, -1], [-1, 1, 1], np.array(["a", "b"]), 1)
+    tree = make_tree([0, -1, -1], [0.5, np.nan, np.nan], [1, -1, -1], [2, -1, -1], [-1, 1, 1], np.array(["a", "b"]), 1)
     assert relabel(tree, problem) == tree
 
 
-def test_a_leaf_that_no_sample_reaches_keeps_its_label():
+def test_a_leaf_that_no_sample_reaches_keeps_its_label() -> None:
     problem = Problem.from_data([[0.0], [1.0]], [0, 1], 0.1, 2)
-    tree = Tree(
+    tree = make_tree(
         [0, 0, -1, -1, -1], [0.5, -7, np.nan, np.nan, np.nan], [1, 2, -1, -1, -1], [4, 3, -1, -1, -1],
         [-1, -1, 1, 1, 0], np.array([0, 1]), 1,
     )  # fmt: skip
     assert relabel(tree, problem).label.tolist() == [-1, -1, 1, 0, 1]
 
 
-def test_scikit_learn_trees_with_more_than_64_leaves_lose_less(paper_data):
+def test_scikit_learn_trees_with_more_than_64_leaves_lose_less(paper_data: Path) -> None:
     from hardwood.data.datasets import load, paper_split
 
     data = load("wine", paper_data)
@@ -195,8 +197,8 @@ def test_scikit_learn_trees_with_more_than_64_leaves_lose_less(paper_data):
         assert objective(other, problem) >= base
 
 
-def test_a_tree_for_other_features_is_refused():
+def test_a_tree_for_other_features_is_refused() -> None:
     problem = Problem.from_data([[0.0], [1.0]], [0, 1], 0.1, 2)
-    tree = Tree([-1], [np.nan], [-1], [-1], [0], np.array([0, 1]), 3)
+    tree = make_tree([-1], [np.nan], [-1], [-1], [0], np.array([0, 1]), 3)
     with pytest.raises(InvalidInputError, match="3 features"):
         relabel(tree, problem)

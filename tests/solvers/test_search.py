@@ -7,6 +7,7 @@ import time
 from fractions import Fraction
 from math import inf
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -80,7 +81,7 @@ def test_every_combination_of_bounds_finds_the_optimum() -> None:
         rng = np.random.default_rng([seed, 1])
         tiny = random_tiny(rng, 7)
         depth = int(rng.integers(2, 5)) if seed % 4 == 0 else int(rng.integers(2, 4))
-        options = {name: bool(rng.integers(2)) for name in switches}
+        options: dict[str, Any] = {name: bool(rng.integers(2)) for name in switches}
         options |= {name: int(rng.integers(1, 6)) for name in ("rounds", "range_rounds", "deep_rounds")}
         options |= {"deep_range_rounds": int(rng.integers(1, 6)), "ascent_steps": int(rng.integers(1, 9))}
         # No local search, so that the kernels have to find the tree themselves.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -187,7 +188,12 @@ def test_a_start_is_kept_and_handed_over(problem: Problem, make_solver: Callable
         assert run.best_objective == 1
 
     handed: list[bool] = []
-    told = make_solver(lambda problem, run: (check(problem, run), handed.append(True))[0])
+
+    def told_run(problem: Problem, run: Any) -> None:
+        check(problem, run)
+        handed.append(True)
+
+    told = make_solver(told_run)
     # One more sample that no split at these places can save keeps the bound of any model below the start's cost.
     harder = Problem.from_data(np.vstack([X, [[0.5]]]), [*Y, 1], 0.1, 2)
     best = IndexTree.from_nested((0, 5, 0, (0, 7, 1, 0)))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections import deque
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from scipy.optimize import minimize
 
+from builders import make_tree
 from hardwood import AttackRules, InvalidInputError, Problem, TreantClassifier, Tree, load_model, solve
 from hardwood._core import Control, treant_best_predictions
 from hardwood.attack.rules import AttackRule
@@ -44,7 +46,7 @@ def test_no_numeric_optimiser_finds_better_leaf_values(seed: int, logistic: bool
 
     def loss(values: np.ndarray) -> float:
         (a0, a1), (c0, c1) = losses(values[0], logistic), losses(values[1], logistic)
-        return l0 * a0 + l1 * a1 + r0 * c0 + r1 * c1 + u0 * max(a0, c0) + u1 * max(a1, c1)
+        return float(l0 * a0 + l1 * a1 + r0 * c0 + r1 * c1 + u0 * max(a0, c0) + u1 * max(a1, c1))
 
     found, left, right = treant_best_predictions(
         l0, l1, r0, r1, u0, u1, low[0], high[0], low[1], high[1], 0.5, logistic
@@ -94,7 +96,9 @@ def test_by_hand() -> None:
     assert (stump.tree_.threshold[0], stump.tree_.label.tolist()) == (1.0, [-1, 0, 1])
 
 
-def leaves_of(nested: object, inside: dict[int, tuple[int, int]] | None = None) -> list[tuple[float, dict]]:
+def leaves_of(
+    nested: object, inside: dict[int, tuple[int, int]] | None = None
+) -> list[tuple[Any, dict[int, tuple[int, int]]]]:
     inside = inside or {}
     if not isinstance(nested, tuple):
         return [(nested, inside)]
@@ -161,7 +165,9 @@ def test_xor_defeats_treant() -> None:
     assert TreantClassifier(2, attack=0.1).fit(X, y).adversarial_score(X, y) == 0.5
 
 
-def test_errors_on_the_papers_sets_are_no_worse_than_published(known_answers, paper_data) -> None:
+def test_errors_on_the_papers_sets_are_no_worse_than_published(
+    known_answers: list[dict[str, str]], paper_data: Path
+) -> None:
     published = {"haberman": 65, "cylinder-bands": 71, "breast-cancer": 120, "blood-transfusion": 135}
     for row in known_answers:
         data = datasets.load(row["dataset"], paper_data)
@@ -202,7 +208,7 @@ def test_rules_of_a_box_attack_give_the_tree_of_the_box_attack(seed: int) -> Non
 
 def reachable_points(rules: AttackRules, point: tuple[int, ...]) -> set[tuple[int, ...]]:
     """All grid points that the attacker can afford, by trying every sequence of whole-number changes."""
-    best: dict[tuple, float] = {(point, (0,) * len(point)): 0.0}
+    best: dict[tuple[Any, ...], float] = {(point, (0,) * len(point)): 0.0}
     queue = deque(best)
     while queue:
         state = queue.popleft()
@@ -252,7 +258,7 @@ def test_what_rules_allow_is_what_trying_every_sequence_of_changes_reaches(seed:
     result = solve(problem_under_rules(problem, rules), "treant", options={"rules": rules})
     trees = [result.tree]
     # A tree with thresholds between all grid points tells reachable points apart as well as can be.
-    trees.append(Tree([0, 1, 1, -1, -1, -1, -1], [2.5, 1.5, 3.5] + [np.nan] * 4, [1, 3, 5, -1, -1, -1, -1],
+    trees.append(make_tree([0, 1, 1, -1, -1, -1, -1], [2.5, 1.5, 3.5] + [np.nan] * 4, [1, 3, 5, -1, -1, -1, -1],
                       [2, 4, 6, -1, -1, -1, -1], [-1, -1, -1, 0, 1, 1, 0], np.array([0, 1]), 2))  # fmt: skip
     reached = [reachable_points(rules, (int(a), int(b))) for a, b in X]
     for tree in trees:
@@ -265,7 +271,7 @@ def test_what_rules_allow_is_what_trying_every_sequence_of_changes_reaches(seed:
 def test_a_budget_stops_the_attacker_from_changing_every_feature() -> None:
     """The answer is 1 only right of 0.5 on both features; a sample at (1, 1) needs one change, one at (1, 0) of class 0
     too, but the sample of class 0 at (0, 0) needs two changes of cost 1: out of reach with budget 1."""
-    tree = Tree([0, -1, 1, -1, -1], [0.5, np.nan, 0.5, np.nan, np.nan], [1, -1, 3, -1, -1], [2, -1, 4, -1, -1],
+    tree = make_tree([0, -1, 1, -1, -1], [0.5, np.nan, 0.5, np.nan, np.nan], [1, -1, 3, -1, -1], [2, -1, 4, -1, -1],
                 [-1, 0, -1, 0, 1], np.array([0, 1]), 2)  # fmt: skip
     X, y = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 0.0]]), np.array([1, 0, 0])
     both = tuple(AttackRule(j, -1.0, 1.0) for j in range(2))
@@ -322,7 +328,7 @@ def test_rules_are_read_from_json_by_feature_name(tmp_path: Path) -> None:
         ({"budget": 1, "rules": [], "max_per_feature": 0}, "max_per_feature=0"),
     ],
 )
-def test_rules_that_make_no_sense_are_refused(data: dict, message: str) -> None:
+def test_rules_that_make_no_sense_are_refused(data: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         AttackRules.from_dict(data)
 

@@ -27,7 +27,7 @@ def random_case(seed: int) -> tuple[Problem, Fraction, int]:
     tiny = TinyProblem(
         tuple(tuple(map(Fraction, map(int, row))) for row in X),
         tuple(map(int, y)),
-        tuple(Fraction(float(w)) for w in weight),  # type: ignore[arg-type]
+        tuple(Fraction(float(w)) for w in weight),  # type: ignore[misc]
         ((radius,) * 2,) * 2,
         ((radius,) * 2,) * 2,
     )

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builders import make_tree
 from hardwood import Problem, Tree, adversarial_accuracy, attack_samples, robust_radius
 from hardwood.problem.endpoints import candidates
 from hardwood.tree.reach import certain_counts, objective, place, reached_nodes, robust_errors, to_indices
@@ -114,7 +115,7 @@ def test_placing_thresholds_keeps_or_lowers_what_the_indices_cost(tiny: TinyProb
 
 
 def test_a_box_that_ends_within_rounding_of_the_threshold_reaches_both_sides() -> None:
-    tree = Tree([0, -1, -1], [0.5, np.nan, np.nan], [1, -1, -1], [2, -1, -1], [-1, 0, 1], np.array([0, 1]), 1)
+    tree = make_tree([0, -1, -1], [0.5, np.nan, np.nan], [1, -1, -1], [2, -1, -1], [-1, 0, 1], np.array([0, 1]), 1)
     X = np.array([[0.25], [0.75]])
     assert adversarial_accuracy(tree, X, [0, 1], 0.25) == 0
     assert adversarial_accuracy(tree, X, [0, 1], 0.25 * (1 - 2e-9)) == 1
@@ -133,7 +134,7 @@ def test_a_leaf_that_no_point_can_enter_fools_nobody() -> None:
         [-1, np.nan, -1, -1, 0],
     ]
     columns = [np.array(column) for column in zip(*nested, strict=True)]
-    tree = Tree(*columns, np.array([0, 1]), 1)
+    tree = make_tree(*columns, np.array([0, 1]), 1)
     assert adversarial_accuracy(tree, [[0.5]], [0], 0.5) == 1
     assert tree.without_empty_leaves.n_leaves == 2
 

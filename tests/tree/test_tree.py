@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builders import make_tree
 from hardwood import InvalidInputError, Tree
 from hardwood.tree.tree import IndexTree
 from oracle import answer
@@ -54,7 +55,7 @@ def test_shape_numbers() -> None:
 def test_text_names_features_and_classes() -> None:
     assert str(stump()) == "income <= 0.5: no\nincome >  0.5: yes"
     assert str(stump(feature_names=None)).startswith("x[1] <= 0.5")
-    leaf = Tree([-1], [np.nan], [-1], [-1], [1], np.array(["no", "yes"]), 2)
+    leaf = make_tree([-1], [np.nan], [-1], [-1], [1], np.array(["no", "yes"]), 2)
     assert str(leaf) == "always yes"
 
 
