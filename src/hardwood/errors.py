@@ -15,5 +15,9 @@ class MissingEngineError(HardwoodError, ImportError):
     """A solver library that is not installed."""
 
 
+class StoppedError(HardwoodError):
+    """A computation was stopped, by a time limit say, before it had anything to return."""
+
+
 class SolverError(HardwoodError, RuntimeError):
     """A solver that failed before any tree was known, or that claimed what is not so."""

@@ -19,7 +19,7 @@ from hardwood import EndReason, InvalidInputError, MissingEngineError, Problem, 
 from hardwood.solvers import registry
 from hardwood.solvers.engines import child
 from hardwood.solvers.engines.child import EngineNotReadyWarning
-from hardwood.solvers.engines.solver import EngineSolver, available_memory
+from hardwood.solvers.engines.solver import EngineSolver
 from hardwood.solvers.formulations.encoding import Encoding
 from hardwood.solvers.registry import Engine
 from hardwood.solvers.run import RunProgress
@@ -349,10 +349,6 @@ def test_a_model_that_does_not_fit_is_refused_before_it_is_built(solver: str) ->
         solve(problem.replace(max_depth=1), solver, options={"memory_limit": 1e-4})
     with pytest.raises(InvalidInputError, match=r"memory_limit=-1; it must be"):
         solve(problem, solver, options={"memory_limit": -1})
-
-
-def test_available_memory_is_a_number_of_bytes() -> None:
-    assert available_memory() > 1e8
 
 
 def test_the_status_is_optimal_only_with_a_proof(told: Any) -> None:

@@ -191,9 +191,14 @@ def adversarial_accuracy_bound(
     return bound_problem(problem, memory_limit=memory_limit)
 
 
-def bound_problem(problem: Problem, *, memory_limit: int = MEMORY_LIMIT) -> AccuracyBound:
-    """Bound the accuracy of every model on the samples of a problem; see `adversarial_accuracy_bound`."""
-    weights, vertices, graph, cover = _cover(problem, memory_limit)
+def bound_problem(
+    problem: Problem, *, memory_limit: int = MEMORY_LIMIT, control: _core.Control | None = None
+) -> AccuracyBound:
+    """Bound the accuracy of every model on the samples of a problem; see `adversarial_accuracy_bound`.
+
+    Where `control` stops it, `errors` and `matching` are what was found by then, which is less, but valid.
+    """
+    weights, vertices, graph, cover = _cover(problem, memory_limit, control)
     pair, amount = _pairs_of_samples(graph, vertices, weights)
     chosen = vertices.members_of(np.flatnonzero(cover.vertices))
     return AccuracyBound(

@@ -13,7 +13,7 @@ And since an upper end below a lower end always has the smaller rank, two boxes 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from hardwood.arrays import FloatArray, IntArray, RankArray
 from hardwood.data.frames import EXACT_DOUBLE
+from hardwood.errors import StoppedError
 from hardwood.problem.boxes import noise
 
 LOWER, VALUE, UPPER = 0, 1, 2
@@ -190,10 +191,15 @@ MOST_VALUES_AT_ONCE = 16_000
 """Features are clustered together, which saves calls, as far as their values stay in the processor's cache."""
 
 
-def blocks(n_features: int, values_per_feature: int) -> Iterator[slice]:
-    """Divide features into runs that are small enough to be clustered at once."""
+def blocks(n_features: int, values_per_feature: int, should_stop: Callable[[], bool] | None = None) -> Iterator[slice]:
+    """Divide features into runs that are small enough to be clustered at once.
+
+    Raises `StoppedError` between two of them when `should_stop` says so.
+    """
     width = max(1, MOST_VALUES_AT_ONCE // max(1, values_per_feature))
     for start in range(0, n_features, width):
+        if should_stop is not None and should_stop():
+            raise StoppedError("stopped while the ends of boxes were ranked")
         yield slice(start, min(start + width, n_features))
 
 
@@ -203,6 +209,7 @@ def cluster_endpoints(
     values: FloatArray,
     rounding: FloatArray = EXACT_DOUBLE,
     orders: NDArray[np.integer] | None = None,
+    should_stop: Callable[[], bool] | None = None,
 ) -> Endpoints:
     """Rank the ends of all boxes.
 
@@ -214,13 +221,15 @@ def cluster_endpoints(
         See `hardwood.data.frames.Table`.
     orders : int array of shape (n_features, n_samples) or None
         As in `cluster`.
+    should_stop : callable or None
+        See `blocks`.
     """
     n, p = lower.shape
     rounding = np.broadcast_to(rounding, (2, p))
     lower_rank, upper_rank = np.empty((n, p), np.int32), np.empty((n, p), np.int32)
     first: list[FloatArray] = []
     last: list[FloatArray] = []
-    for block in blocks(p, 2 * n):
+    for block in blocks(p, 2 * n, should_stop):
         ends = np.stack([lower[:, block].T, upper[:, block].T], axis=1)
         order = None if orders is None else orders[block]
         clusters = cluster(ends, np.ascontiguousarray(values[:, block].T), (LOWER, UPPER), rounding[:, block], order)

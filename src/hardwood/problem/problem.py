@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -141,13 +141,19 @@ class Problem:
         """Ends as clusters and ranks (`hardwood.problem.endpoints`)."""
         return cluster_endpoints(self.lower, self.upper, self.values, self.rounding, self.value_order)
 
+    def rank(self, should_stop: Callable[[], bool]) -> None:
+        """Rank the ends now, if they are not yet; `StoppedError` where `should_stop` says so before it is done."""
+        if "value_order" not in self.__dict__:
+            self.__dict__["value_order"] = _order_of(self.values, should_stop)
+        if "endpoints" not in self.__dict__:
+            self.__dict__["endpoints"] = cluster_endpoints(
+                self.lower, self.upper, self.values, self.rounding, self.value_order, should_stop
+            )
+
     @cached_property
     def value_order(self) -> RankArray:
         """Order of the values of each feature, of shape (n_features, n_samples)."""
-        order = np.empty((self.n_features, self.n_samples), np.int32)
-        for block in blocks(self.n_features, self.n_samples):
-            order[block] = np.argsort(self.values[:, block].T, axis=1, kind="stable")
-        return order
+        return _order_of(self.values)
 
     @property
     def lower_rank(self) -> RankArray:
@@ -272,6 +278,15 @@ def fit_attack(
     """Return the attack in the units of the data."""
     model = AttackModel.parse(attack)
     return model.fit(matrix, names) if encoding is None else encoding.fit_attack(model, matrix)
+
+
+def _order_of(values: FloatArray, should_stop: Callable[[], bool] | None = None) -> RankArray:
+    """Return the order of the values of each feature."""
+    n, p = values.shape
+    order = np.empty((p, n), np.int32)
+    for block in blocks(p, n, should_stop):
+        order[block] = np.argsort(values[:, block].T, axis=1, kind="stable")
+    return order
 
 
 def _without_gaps(matrix: FloatArray) -> FloatArray:

@@ -93,8 +93,8 @@ class Events:
     last: tuple[FloatArray, ...]
 
     @classmethod
-    def sort(cls, problem: Problem) -> Events:
-        """Sort the events of all samples: O(p n log n)."""
+    def sort(cls, problem: Problem, control: _core.Control | None = None) -> Events:
+        """Sort the events of all samples: O(p n log n); `StoppedError` where the control stops it."""
         n, p = problem.values.shape
         code, rank = np.empty((p, 3 * n), np.int32), np.empty((p, 3 * n), np.int32)
         if n > MOST_SAMPLES:
@@ -102,7 +102,7 @@ class Events:
         is_class_1 = problem.label == 1
         first: list[FloatArray] = []
         last: list[FloatArray] = []
-        for block in blocks(p, 3 * n):
+        for block in blocks(p, 3 * n, None if control is None else lambda: control.stopped):
             lower, values, upper = (a[:, block] for a in (problem.lower, problem.values, problem.upper))
             clusters = cluster(
                 np.stack([lower.T, values.T, upper.T], axis=1),
@@ -198,7 +198,7 @@ class GreedyLearner:
         )
         if self.criterion == "adversarial-error":
             return self._grow_on_errors(problem, weight, sizes, rng, control)
-        return self._grow_on_impurity(problem, weight, events or Events.sort(problem), sizes, rng, control)
+        return self._grow_on_impurity(problem, weight, events or Events.sort(problem, control), sizes, rng, control)
 
     def _grow_on_impurity(
         self,

@@ -74,6 +74,10 @@ class Solver(ABC):
         """Options by name, with their default values."""
         return {option.name: option.default for option in self.options}
 
+    def bounds_any_model(self, run: Run) -> bool:
+        """Whether the solver itself reports the bound of any model, so that nobody else need compute it."""
+        return False
+
     def judge(self, problem: Problem, options: Mapping[str, Any]) -> Callable[[Tree], float]:
         """Return what says how much a tree costs: the weighted robust errors and the leaf penalty, unless overridden.
 

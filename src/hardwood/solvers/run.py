@@ -23,6 +23,13 @@ WHOLE_SLACK = 1e-6
 """Where objectives are whole numbers, a float this close to one means it."""
 
 
+ROOT_BOUND_BUDGET = (10.0, 0.1)
+"""The bound of any model gets so many seconds, but no more than this share of the time that is left."""
+
+MERGE_SECONDS_PER_CELL = 3e-7
+"""Measured, rounded up: what merging equal boxes, which cannot be stopped, takes before that bound begins."""
+
+
 @dataclass(frozen=True)
 class RunProgress:
     """What a display is told while a solver runs."""
@@ -102,6 +109,10 @@ class Run:
     def remaining(self) -> float:
         """Seconds left; infinite without a limit, never negative."""
         return self._time_limit.remaining()
+
+    def budget(self, seconds: float, share: float) -> Control:
+        """Return a control for a step that may take so long, but no more than this share of the time that is left."""
+        return Control(min(seconds, share * self.remaining()))
 
     @property
     def tolerance(self) -> float:
@@ -205,3 +216,9 @@ class Run:
         """Tell the display, if there is one, that the run is alive."""
         if self._on_progress is not None:
             self._on_progress(RunProgress(self.elapsed(), self.best_objective, self.bound, settled))
+
+
+def has_time_for_bound(run: Run) -> bool:
+    """Whether the bound of any model can begin within its budget."""
+    seconds, share = ROOT_BOUND_BUDGET
+    return run.problem.lower.size * MERGE_SECONDS_PER_CELL < min(seconds, share * run.remaining())

@@ -15,18 +15,15 @@ from typing import Any
 import numpy as np
 
 from hardwood.bounds import matching_bound
-from hardwood.errors import HardwoodError, InvalidInputError, MissingEngineError, SolverError
+from hardwood.errors import HardwoodError, InvalidInputError, MissingEngineError, SolverError, StoppedError
 from hardwood.problem.problem import Problem
 from hardwood.solvers.options import MAX_GAP, RANDOM_STATE, TIME_LIMIT, check_options, count_threads
 from hardwood.solvers.registry import Solver, get_solver
 from hardwood.solvers.result import EndReason, Result, Status
-from hardwood.solvers.run import FLOAT_TOLERANCE, Run, RunProgress
+from hardwood.solvers.run import FLOAT_TOLERANCE, ROOT_BOUND_BUDGET, Run, RunProgress, has_time_for_bound
 from hardwood.solvers.starts import Start, as_start, best_leaf, useful_depth
 from hardwood.solvers.stopping import Interrupt, TimeLimit
 from hardwood.tree.tree import IndexTree
-
-MOST_CELLS_FOR_ROOT_BOUND = 2_000_000
-"""On larger tables the bound of any model may take longer than a user wants to wait for a first tree."""
 
 MOST_CELLS_KEPT = 5_000_000
 """A result keeps its problem, for a proof that may be asked for later, if it is not larger than this."""
@@ -107,12 +104,13 @@ def _begin(method: Solver, run: Run, start: Start) -> None:
     if method.proves:
         # The result of a heuristic is its own tree, for better or worse; any other starts from something.
         run.report(best_leaf(problem))
+    problem.rank(run.should_stop)
     run.start = as_start(start, problem, lambda plain: _greedy_tree(plain, run))
     if run.start is not None:
         run.report(run.start)
-    if method.proves and problem.lower.size <= MOST_CELLS_FOR_ROOT_BOUND and not run.should_stop():
+    if method.proves and not method.bounds_any_model(run) and has_time_for_bound(run):
         # What no model can avoid, and one leaf: often all the proof that is needed (Theorem 2 of the paper).
-        run.report(bound=matching_bound(problem, run.control) + problem.leaf_penalty)
+        run.report(bound=matching_bound(problem, run.budget(*ROOT_BOUND_BUDGET)) + problem.leaf_penalty)
     run.trusted_bound = run.bound
 
 
@@ -173,6 +171,9 @@ def _guarded(method: Solver, run: Run) -> Iterator[_Outcome]:
         yield outcome
     except KeyboardInterrupt:
         outcome.interrupted = True
+    except StoppedError:
+        # A criterion was met; which one, `_end_reason` says.
+        pass
     except (InvalidInputError, MissingEngineError):
         raise
     except Exception as error:

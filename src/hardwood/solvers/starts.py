@@ -11,15 +11,15 @@ from hardwood.arrays import BoolArray, IntArray
 from hardwood.errors import InvalidInputError
 from hardwood.problem.problem import Problem
 from hardwood.solvers.options import shown
-from hardwood.tree.reach import to_indices
+from hardwood.tree.reach import to_indices, tree_from_nested
 from hardwood.tree.tree import IndexTree, Tree
 
 Start = str | Tree | IndexTree | None
 
 
-def best_leaf(problem: Problem) -> IndexTree:
-    """Return the best tree without a split: the heaviest class."""
-    return IndexTree.leaf(int(np.argmax(problem.class_weight_sums)))
+def best_leaf(problem: Problem) -> Tree:
+    """Return the best tree without a split: the heaviest class. Nothing need be ranked for it."""
+    return tree_from_nested(int(np.argmax(problem.class_weight_sums)), problem)
 
 
 def useful_depth(problem: Problem) -> int:

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from typing import ClassVar
 
+from hardwood.bounds import AccuracyBound, bound_problem
 from hardwood.errors import InvalidInputError
 from hardwood.problem.problem import Problem
 from hardwood.solvers.engines.child import Built, Found, Job, Message, Proved, run_child
 from hardwood.solvers.formulations.descent import search_nearby
 from hardwood.solvers.formulations.encoding import Choice, Encoding, encode
+from hardwood.solvers.memory import available_memory
 from hardwood.solvers.options import AnyOf, Flag, Instance, Nothing, Number, Option
 from hardwood.solvers.registry import Engine, Solver
-from hardwood.solvers.run import WHOLE_SLACK, Run
+from hardwood.solvers.run import ROOT_BOUND_BUDGET, WHOLE_SLACK, Run, has_time_for_bound
 
 DESCENT_SECONDS, DESCENT_SHARE = 1.0, 0.05
 """A start is improved for so many seconds, but for no more than this share of the time that is left."""
+
+
+DEEPEST_ESTIMATE = 64
+"""A complete tree of this depth fits in no memory; numbers of more digits say no more."""
 
 
 class EngineSolver(Solver):
@@ -61,12 +66,16 @@ class EngineSolver(Solver):
     def _run(self, problem: Problem, run: Run) -> None:
         engine = self._engine(run.options["engine"])
         engine.require()
-        encoding = encode(problem, strengthen=bool(run.options["strengthen"]))
+        encoding = encode(
+            problem,
+            strengthen=bool(run.options["strengthen"]),
+            find_pairs=lambda problem: self._matching(problem, run),
+            should_stop=run.should_stop,
+        )
         if encoding.depth == 0 or encoding.n_values == 0:
             # No threshold separates anything: the best leaf, which is known, is the best tree.
             run.report(bound=run.best_objective)
             return
-        run.report(bound=encoding.least)
         run.resolution = self._resolution(encoding)
         refuse_if_too_large(encoding, self._bytes_needed, run.options["memory_limit"])
         start = None if run.start is None else self._better_start(encoding, run)
@@ -90,6 +99,19 @@ class EngineSolver(Solver):
                 remaining=run.remaining,
                 folders=self.folders,
             )
+
+    def bounds_any_model(self, run: Run) -> bool:
+        """Whether the solver itself reports the bound of any model: where it needs the pairs that prove it."""
+        return bool(run.options["strengthen"])
+
+    def _matching(self, problem: Problem, run: Run) -> AccuracyBound | None:
+        """Report what no model can avoid, and return the pairs of samples that prove it."""
+        if not has_time_for_bound(run):
+            return None
+        bound = bound_problem(problem, control=run.budget(*ROOT_BOUND_BUDGET))
+        run.report(bound=bound.errors)
+        run.trusted_bound = run.bound
+        return bound
 
     def _better_start(self, encoding: Encoding, run: Run) -> Choice:
         assert run.best_index_tree is not None
@@ -138,10 +160,11 @@ def refuse_if_too_large(
 ) -> None:
     """Raise, before anything is built, if the model does not fit in memory."""
     limit = available_memory() if memory_limit is None else memory_limit * 1e9
-    needed = bytes_needed(encoding)
+    needed = bytes_needed(replace(encoding, depth=min(encoding.depth, DEEPEST_ESTIMATE)))
     if needed <= limit:
         return
-    fitting = [d for d in range(1, encoding.depth) if bytes_needed(replace(encoding, depth=d)) <= limit]
+    depths = range(1, min(encoding.depth, DEEPEST_ESTIMATE))
+    fitting = [d for d in depths if bytes_needed(replace(encoding, depth=d)) <= limit]
     if fitting:
         advice = f"max_depth={fitting[-1]} would fit"
     else:
@@ -150,18 +173,3 @@ def refuse_if_too_large(
         f"the model for {encoding.n_samples} samples, {encoding.n_features} features and depth {encoding.depth} takes "
         f"about {needed / 1e9:.1f} GB, but {limit / 1e9:.1f} GB are available; {advice}; solver='search' needs far less"
     )
-
-
-def available_memory() -> float:
-    """Bytes of memory that are free for use; infinite where the system does not tell."""
-    try:
-        with open("/proc/meminfo") as file:
-            for line in file:
-                if line.startswith("MemAvailable:"):
-                    return float(line.split()[1]) * 1024
-    except OSError:
-        pass
-    try:
-        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (AttributeError, ValueError, OSError):
-        return math.inf

@@ -30,7 +30,7 @@ def descend(encoding: Encoding, choice: Choice, seconds: float = 1.0) -> Choice:
         for node in range(encoding.n_nodes - 1, -1, -1):
             if time.perf_counter() > deadline:
                 return choice
-            candidate = _best_at(encoding, choice, node)
+            candidate = _best_at(encoding, choice, node, deadline)
             cost = encoding.objective(candidate)
             if cost < best:
                 choice, best, improved = candidate, cost, True
@@ -56,7 +56,8 @@ def search_nearby(encoding: Encoding, choice: Choice, seconds: float, seed: int)
     return choice
 
 
-def _best_at(encoding: Encoding, choice: Choice, node: int) -> Choice:
+def _best_at(encoding: Encoding, choice: Choice, node: int, deadline: float) -> Choice:
+    """Return the best choice at one node, the others held fixed; of the labels that there was time for."""
     lost, undecided = _around(encoding, choice, node)
     feature, value, label = choice.feature.copy(), choice.value.copy(), choice.label.copy()
     if node < encoding.first_bottom:
@@ -73,7 +74,7 @@ def _best_at(encoding: Encoding, choice: Choice, node: int) -> Choice:
     label[first : first + 2] = leaf, (leaf + 1) % encoding.n_classes if encoding.strengthened else leaf
     for k in range(encoding.n_classes):
         for other in range(encoding.n_classes):
-            if other != k:
+            if other != k and time.perf_counter() <= deadline:
                 cost, j, t = _best_split(encoding, undecided, encoding.label != k, encoding.label != other)
                 if cost < best:
                     best, feature[node], value[node] = cost, j, t

@@ -26,12 +26,16 @@ both be right are known (`Encoding.pair`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from hardwood import _core
 from hardwood.arrays import BoolArray, FloatArray, IntArray, RankArray
+from hardwood.bounds import AccuracyBound, bound_problem
+from hardwood.errors import StoppedError
 from hardwood.problem.endpoints import candidates
 from hardwood.problem.problem import Problem
 from hardwood.tree.tree import IndexTree
@@ -222,7 +226,13 @@ class Encoding:
         return int(np.searchsorted(known, uppers[position], side="left")) - 1
 
 
-def encode(problem: Problem, *, strengthen: bool) -> Encoding:
+def encode(
+    problem: Problem,
+    *,
+    strengthen: bool,
+    find_pairs: Callable[[Problem], AccuracyBound | None] = bound_problem,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> Encoding:
     """Express a problem in the terms of the paper.
 
     Parameters
@@ -230,6 +240,10 @@ def encode(problem: Problem, *, strengthen: bool) -> Encoding:
     problem : Problem
     strengthen : bool
         Whether to use what the module's docstring lists; otherwise every endpoint is a value and every sample counts.
+    find_pairs : callable
+        Finds pairs of samples that cannot both be right; where it returns None, none are used.
+    should_stop : callable
+        Asked between features; `StoppedError` if it says so.
     """
     if not strengthen:
         n_values = int(problem.n_ranks.max())
@@ -249,36 +263,39 @@ def encode(problem: Problem, *, strengthen: bool) -> Encoding:
             least=0.0,
             last_upper=(),
         )
-    from hardwood.bounds import bound_problem
-
     used = problem.weight > 0
     lower_rank, upper_rank = problem.lower_rank[used], problem.upper_rank[used]
-    features = range(problem.n_features)
-    index = tuple(candidates(lower_rank[:, j], upper_rank[:, j]) for j in features)
-    lower = np.stack([np.searchsorted(index[j], lower_rank[:, j]) - 1 for j in features], axis=1)
-    upper = np.stack([np.searchsorted(index[j], upper_rank[:, j]) - 1 for j in features], axis=1)
-    rows, first, merged = np.unique(
-        np.column_stack([problem.label[used], lower, upper]), axis=0, return_index=True, return_inverse=True
-    )
-    merged = merged.reshape(-1)
+    lower, upper = np.empty(lower_rank.shape, np.int32), np.empty(upper_rank.shape, np.int32)
+    index: tuple[IntArray, ...] = ()
+    for j in range(problem.n_features):
+        if should_stop():
+            raise StoppedError("stopped while the problem was encoded")
+        index = (*index, candidates(lower_rank[:, j], upper_rank[:, j]))
+        lower[:, j] = np.searchsorted(index[j], lower_rank[:, j]) - 1
+        upper[:, j] = np.searchsorted(index[j], upper_rank[:, j]) - 1
+    label = problem.label[used]
+    merged, first = _core.merge_rows(lower, upper, label)
     position = np.full(problem.n_samples, -1)
     position[used] = merged
-    bound = bound_problem(problem)
-    pair, pair_weight = _merge_pairs(position[bound.matching], bound.matching_weight)
+    matching = find_pairs(problem)
+    if matching is None:
+        pair, pair_weight = np.empty((0, 2), np.int64), np.empty(0)
+    else:
+        pair, pair_weight = _merge_pairs(position[matching.matching], matching.matching_weight)
     return Encoding(
         depth=problem.max_depth,
         n_classes=problem.n_classes,
         n_values=max(len(known) for known in index),
-        lower=lower[first].astype(np.int32),
-        upper=upper[first].astype(np.int32),
-        label=rows[:, 0].astype(np.int64),
+        lower=lower[first],
+        upper=upper[first],
+        label=label[first],
         weight=np.bincount(merged, problem.weight[used]).astype(np.float64),
         index=index,
         strengthened=True,
         pair=pair,
         pair_weight=pair_weight,
-        least=float(bound.errors),
-        last_upper=tuple(np.unique(upper_rank[:, j]).astype(np.int64) for j in features),
+        least=0.0 if matching is None else float(matching.errors),
+        last_upper=tuple(np.unique(upper_rank[:, j]).astype(np.int64) for j in range(problem.n_features)),
     )
 
 
