@@ -19,6 +19,7 @@ void Deeper::fill(Span<Event const> source, Index sourceWidth)
     makeRoom(events_, problem_.nFeatures * width, problem_.nFeatures * 2 * problem_.nSamples);
     for (Index j = 0; j < problem_.nFeatures && !work_.shouldStop(); ++j)
     {
+        work_.lookedAt(sourceWidth);
         Index nKept = 0;
         for (auto const event : source.part(j * sourceWidth, sourceWidth))
         {
@@ -134,6 +135,7 @@ Deeper::Ascent Deeper::ascend(Range const &range, Weight cutoff)
     Ascent ascent{Verdict::undecided, 0, 0, -1};
     for (Index turn = 0; turn < work_.options.ascentSteps; ++turn)
     {
+        work_.lookedAt(10 * size_);  // one pass per pooled tree
         auto const left = pools_[0].cheapest(problem_, side_[0].view());
         auto const right = pools_[1].cheapest(problem_, side_[1].view());
         auto const price = left.price + right.price;

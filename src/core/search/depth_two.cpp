@@ -1,5 +1,8 @@
 #include "search/depth_two.h"
 
+#include <algorithm>
+#include <tuple>
+
 namespace hardwood::search
 {
 namespace
@@ -14,10 +17,42 @@ template <class Classes>
 Weight signedFor(Label label, Weight weight)
 {
     if constexpr (Classes::hasTwoOrders)
-        return label == 1 ? -weight : weight;
+        return (weight ^ -Weight{label}) + label;  // -weight for class 1, without a branch
     else
         return weight;
 }
+
+// Sums of weight by class. Two classes are summed in registers: one sum of all, one of class 1.
+template <class Classes>
+class Totals
+{
+    Span<Weight> total_;
+    Weight all_ = 0;
+    Weight ofOne_ = 0;
+
+public:
+    explicit Totals(Span<Weight> total) : total_(total) { std::fill(total_.begin(), total_.end(), Weight{0}); }
+    void add(Label label, Weight weight)
+    {
+        if constexpr (Classes::hasTwoOrders)
+        {
+            all_ += weight;
+            ofOne_ += weight & -Weight{label};
+        }
+        else
+        {
+            total_[label] += weight;
+        }
+    }
+    void write()
+    {
+        if constexpr (Classes::hasTwoOrders)
+        {
+            total_[0] = all_ - ofOne_;
+            total_[1] = ofOne_;
+        }
+    }
+};
 }  // namespace
 
 std::unique_ptr<Node> makeDepthTwo(Workspace &work, Index level)
@@ -30,7 +65,7 @@ std::unique_ptr<Node> makeDepthTwo(Workspace &work, Index level)
 }
 
 template <class Classes>
-DepthTwo<Classes>::DepthTwo(Workspace &work, Index level) : Node(work, level, 2)
+DepthTwo<Classes>::DepthTwo(Workspace &work, Index level) : Node(work, level, 2), hasRanks_(work.problem.nFeatures)
 {
     auto const p = problem_.nFeatures;
     for (auto &child : children_)
@@ -53,10 +88,15 @@ void DepthTwo<Classes>::fill(Span<Event const> source, Index sourceWidth)
     makeRoom(own_, size_, n);
     makeRoom(reach_, size_, n);
     makeRoom(wrong_, size_, n);
+    makeRoom(disputed_, size_ + 1, n + 1);
     if (mark_.size() < size_)
         mark_ = Array<Mark>(n, Mark::none);
     for (Index k = 0; k < size_; ++k)
         label_[k] = problem_.label[ids_[k]];
+    for (auto &lost : lost_)
+        makeRoom(lost, size_, n);
+    makeRoom(ranks_, problem_.nFeatures * 2 * size_, problem_.nFeatures * 2 * n);
+    std::fill(hasRanks_.begin(), hasRanks_.end(), std::uint8_t{0});
     makeRoom(orders_, problem_.nFeatures * 2 * size_, problem_.nFeatures * 2 * n);
     for (Index j = 0; j < problem_.nFeatures && !work_.shouldStop(); ++j)
         keepEvents(j, source.part(j * sourceWidth, sourceWidth));
@@ -92,6 +132,7 @@ void DepthTwo<Classes>::carryWeights()
 template <class Classes>
 void DepthTwo<Classes>::keepEvents(Index feature, Span<Event const> source)
 {
+    work_.lookedAt(source.size());
     Index nKept = 0;
     for (auto const event : source)
     {
@@ -130,34 +171,60 @@ void DepthTwo<Classes>::takeWeights()
         own_[k] = weight_[ids_[k]];
 }
 
+// The ranks of the samples by place, lower ends before upper ends: copied once, read often.
+template <class Classes>
+Span<Rank const> DepthTwo<Classes>::ranksOf(Index feature)
+{
+    auto const row = ranks_.view().part(feature * 2 * size_, 2 * size_);
+    if (hasRanks_[feature] == 0)
+    {
+        auto const lower = problem_.lower(feature);
+        auto const upper = problem_.upper(feature);
+        for (Index k = 0; k < size_; ++k)
+        {
+            row[k] = lower[ids_[k]];
+            row[size_ + k] = upper[ids_[k]];
+        }
+        hasRanks_[feature] = 1;
+    }
+    return row;
+}
+
 // --- The two sides of a threshold, or of a range ---
 
 template <class Classes>
 void DepthTwo<Classes>::setSides(Index feature, Rank first, Rank last)
 {
-    auto const lower = problem_.lower(feature);
-    auto const upper = problem_.upper(feature);
+    work_.lookedAt(size_);
+    // Local views: a byte that is written could otherwise be part of anything, and all would be read anew.
+    auto const ranks = ranksOf(feature);
+    auto const lower = ranks.part(0, size_);
+    auto const upper = ranks.part(size_, size_);
     auto const share = shares_.of(feature);
-    auto &[left, right] = children_;
-    for (auto &child : children_)
-        std::fill(child.total.begin(), child.total.end(), Weight{0});
+    auto const leftWeight = children_[0].weight.view();
+    auto const rightWeight = children_[1].weight.view();
+    auto const [id, label, own, mark, reach] =
+        std::tuple(ids(), label_.view(), own_.view(), mark_.view(), reach_.view());
+    auto const forbidden = problem_.forbidden;
+    Totals<Classes> totalLeft(children_[0].total.view());
+    Totals<Classes> totalRight(children_[1].total.view());
     Weight takenLeft = 0;
     Weight takenRight = 0;
-    for (Index k = 0; k < size_; ++k)
+    for (Index k = 0; k < id.size(); ++k)
     {
-        auto const i = ids_[k];
-        auto const toLeft = lower[i] <= first;
-        auto const toRight = upper[i] > last;
-        reach_[k] = static_cast<std::uint8_t>((toLeft ? 1 : 0) | (toRight ? 2 : 0));
-        auto const [a, b] = divide(own_[k], mark_[k], toLeft, toRight, share[i], problem_.forbidden);
-        takenLeft += std::max<Weight>(0, magnitude(left.weight[k]) - a);
-        takenRight += std::max<Weight>(0, magnitude(right.weight[k]) - b);
-        auto const label = label_[k];
-        left.total[label] += a;
-        right.total[label] += b;
-        left.weight[k] = signedFor<Classes>(label, a);
-        right.weight[k] = signedFor<Classes>(label, b);
+        auto const toLeft = lower[k] <= first;
+        auto const toRight = upper[k] > last;
+        reach[k] = static_cast<std::uint8_t>((toLeft ? 1 : 0) | (toRight ? 2 : 0));
+        auto const [a, b] = divide(own[k], mark[k], toLeft, toRight, share[id[k]], forbidden);
+        takenLeft += std::max<Weight>(0, magnitude(leftWeight[k]) - a);
+        takenRight += std::max<Weight>(0, magnitude(rightWeight[k]) - b);
+        totalLeft.add(label[k], a);
+        totalRight.add(label[k], b);
+        leftWeight[k] = signedFor<Classes>(label[k], a);
+        rightWeight[k] = signedFor<Classes>(label[k], b);
     }
+    totalLeft.write();
+    totalRight.write();
     if constexpr (Classes::hasMinLeaf)
     {
         countCertain(feature, first, last);
@@ -229,7 +296,7 @@ void DepthTwo<Classes>::scan(Index which, Index feature)
     auto &split = child.split[static_cast<std::size_t>(feature)];
     auto const order = orderOf(feature);
     ++counters_.scans;
-    work_.spend(size_);
+    work_.scanned(size_);
     Weight sum = 0;
     for (auto const total : child.total)
         sum += total;
@@ -250,18 +317,29 @@ void DepthTwo<Classes>::scan(Index which, Index feature)
     child.isExact[feature] = 1;
 }
 
+// The feature of the child's stump with the least bound; of equals a plain leaf, then the first.
+template <class Classes>
+Index DepthTwo<Classes>::cheapest(Index which) const
+{
+    auto const bound = children_[static_cast<std::size_t>(which)].bound.view();
+    auto const leaf = problem_.nFeatures;
+    auto best = leaf;
+    auto least = bound[leaf];
+    for (Index j = 0; j < leaf; ++j)
+    {
+        best = bound[j] < least ? j : best;
+        least = std::min(least, bound[j]);
+    }
+    return best;
+}
+
 // Scan features until the two best stumps are known or their bounds reach the cutoff.
 template <class Classes>
 typename DepthTwo<Classes>::Choice DepthTwo<Classes>::choose(Weight cutoff)
 {
-    auto const leaf = problem_.nFeatures;
+    std::array<Index, 2> best{cheapest(0), cheapest(1)};
     while (true)
     {
-        std::array<Index, 2> best{leaf, leaf};
-        for (std::size_t c = 0; c < 2; ++c)
-            for (Index j = 0; j < leaf; ++j)
-                if (children_[c].bound[j] < children_[c].bound[best[c]])
-                    best[c] = j;
         auto const left = children_[0].bound[best[0]];
         auto const right = children_[1].bound[best[1]];
         if (left + right >= cutoff)
@@ -273,7 +351,9 @@ typename DepthTwo<Classes>::Choice DepthTwo<Classes>::choose(Weight cutoff)
         if (work_.shouldStop())
             return {Verdict::stopped, left + right, best};
         auto const scanLeft = rightIsExact || (!leftIsExact && left <= right);
-        scan(scanLeft ? 0 : 1, scanLeft ? best[0] : best[1]);
+        auto const child = scanLeft ? 0 : 1;
+        scan(child, best[static_cast<std::size_t>(child)]);
+        best[static_cast<std::size_t>(child)] = cheapest(child);
     }
 }
 
@@ -304,42 +384,51 @@ Stump DepthTwo<Classes>::stumpOf(Index which, Index feature) const
     return {feature, problem_.upper(feature)[ids_[place]], split.leftLabel, split.rightLabel};
 }
 
+// Mark who reaches a leaf of another class in the stump. No branch in this loop: who is lost is hard to foretell.
+template <class Classes>
+void DepthTwo<Classes>::markLost(Stump const &stump, Span<std::uint8_t> lost)
+{
+    auto const ranks = ranksOf(std::max<Index>(0, stump.feature));
+    auto const lower = ranks.part(0, size_);
+    auto const upper = ranks.part(size_, size_);
+    auto const label = label_.view();
+    auto const own = stump;
+    for (Index k = 0, n = size_; k < n; ++k)
+        lost[k] = static_cast<std::uint8_t>(own.loses(lower[k], upper[k], label[k]));
+}
+
 // Join the two stumps to a real tree and see which samples it loses, and on which only one side is wrong.
 template <class Classes>
 typename DepthTwo<Classes>::Joined DepthTwo<Classes>::join(Choice const &choice)
 {
     for (std::size_t c = 0; c < 2; ++c)
         stump_[c] = stumpOf(static_cast<Index>(c), choice.feature[c]);
-    auto const [left, right] = stump_;
-    auto const lowerLeft = problem_.lower(std::max<Index>(0, left.feature));
-    auto const upperLeft = problem_.upper(std::max<Index>(0, left.feature));
-    auto const lowerRight = problem_.lower(std::max<Index>(0, right.feature));
-    auto const upperRight = problem_.upper(std::max<Index>(0, right.feature));
-    Joined joined{problem_.penalty * (left.nLeaves() + right.nLeaves()), 0, -1};
-    disputed_.clear();
-    for (Index k = 0; k < size_; ++k)
+    auto const [own, mark, reach, wrong] = std::tuple(own_.view(), mark_.view(), reach_.view(), wrong_.view());
+    for (std::size_t c = 0; c < 2; ++c)
+        markLost(stump_[c], lost_[c].view());
+    auto const [left, right] = std::pair(lost_[0].view(), lost_[1].view());
+    auto const n = size_;  // in a register: a byte that is written could be part of it
+    for (Index k = 0; k < n; ++k)
+        wrong[k] = static_cast<std::uint8_t>((left[k] | (right[k] << 1)) & reach[k]);
+    Weight cost = problem_.penalty * (stump_[0].nLeaves() + stump_[1].nLeaves());
+    for (Index k = 0; k < n; ++k)
+        cost += own[k] & -Weight{wrong[k] != 0};
+    auto const disputed = disputed_.view();
+    Index nDisputed = 0;
+    for (Index k = 0; k < n; ++k)
     {
-        auto const i = ids_[k];
-        auto const y = label_[k];
-        auto const lostLeft = (static_cast<int>(lowerLeft[i] <= left.threshold) & static_cast<int>(y != left.left)) |
-                              (static_cast<int>(upperLeft[i] > left.threshold) & static_cast<int>(y != left.right));
-        auto const lostRight =
-            (static_cast<int>(lowerRight[i] <= right.threshold) & static_cast<int>(y != right.left)) |
-            (static_cast<int>(upperRight[i] > right.threshold) & static_cast<int>(y != right.right));
-        auto const wrong = (lostLeft | (lostRight << 1)) & reach_[k];
-        wrong_[k] = static_cast<std::uint8_t>(wrong);
-        if (wrong == 0)
-            continue;
-        auto const w = own_[k];
-        joined.cost += w;
-        if (reach_[k] != 3 || wrong == 3 || w == 0 || mark_[k] == Mark::givenUp)
-            continue;
-        disputed_.push_back(k);
-        if (joined.heaviest < 0 || w > own_[joined.heaviest])
-            joined.heaviest = k;
+        disputed[nDisputed] = static_cast<Sample>(k);
+        nDisputed += static_cast<Index>((reach[k] == 3) & ((wrong[k] == 1) | (wrong[k] == 2)));
     }
-    joined.nDisputed = static_cast<Index>(disputed_.size());
-    return joined;
+    nDisputed = std::remove_if(disputed.begin(), disputed.begin() + nDisputed,
+                               [&](Sample k) { return own[k] == 0 || mark[k] == Mark::givenUp; }) -
+                disputed.begin();
+    Index heaviest = -1;
+    for (Index m = 0; m < nDisputed; ++m)
+        if (heaviest < 0 || own[disputed[m]] > own[heaviest])
+            heaviest = disputed[m];
+    nDisputed_ = nDisputed;
+    return {cost, nDisputed, heaviest};
 }
 
 // Move weight of the disputed samples to the child that loses them.
@@ -350,7 +439,7 @@ void DepthTwo<Classes>::moveWeight(Index feature, Weight step)
     auto const share = shares_.of(feature);
     Weight takenLeft = 0;
     Weight takenRight = 0;
-    for (auto const k : disputed_)
+    for (Index const k : disputed_.view().part(0, nDisputed_))
     {
         if (mark_[k] != Mark::none)
             continue;

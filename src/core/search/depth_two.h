@@ -89,9 +89,13 @@ class DepthTwo final : public Node
     Array<Label> label_;
     Array<Weight> own_;
     Array<Mark> mark_;
-    Array<std::uint8_t> reach_;  // 1: left, 2: right, 3: both
-    Array<std::uint8_t> wrong_;  // the same bits: who loses it
-    std::vector<Index> disputed_;
+    Array<std::uint8_t> reach_;                // 1: left, 2: right, 3: both
+    Array<std::uint8_t> wrong_;                // the same bits: who loses it
+    std::array<Array<std::uint8_t>, 2> lost_;  // who is lost by the stump of each side
+    Array<Rank> ranks_;                        // by feature: lower ends of all places, then upper ends
+    Array<std::uint8_t> hasRanks_;             // whether those of the feature have been copied
+    Array<Sample> disputed_;                   // shared samples that exactly one side loses
+    Index nDisputed_ = 0;
     std::vector<Index> branch_;  // places that are branched on
     std::array<Stump, 2> stump_;
 
@@ -104,13 +108,16 @@ class DepthTwo final : public Node
         return orders_.view().part(feature * 2 * size_, 2 * size_);
     }
 
+    [[nodiscard]] Span<Rank const> ranksOf(Index feature);
     void setSides(Index feature, Rank first, Rank last);
     void countCertain(Index feature, Rank first, Rank last);
     void lowerBounds(Index child, Weight taken);
     void forgetBounds();
     void scan(Index child, Index feature);
+    [[nodiscard]] Index cheapest(Index child) const;
     [[nodiscard]] Choice choose(Weight cutoff);
     [[nodiscard]] Stump stumpOf(Index child, Index feature) const;
+    void markLost(Stump const &stump, Span<std::uint8_t> lost);
     [[nodiscard]] Joined join(Choice const &choice);
     void moveWeight(Index feature, Weight step);
     [[nodiscard]] Outcome evaluate(Index feature, Weight cutoff, Weight givenUp, Index rounds, bool isRange);

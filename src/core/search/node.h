@@ -76,12 +76,8 @@ inline Parts divide(Weight weight, Mark mark, bool toLeft, bool toRight, Share s
         return {0, 0};
     if (mark == Mark::mustBeCorrect)
         return {toLeft ? forbidden : 0, toRight ? forbidden : 0};
-    if (toLeft && toRight)
-    {
-        auto const left = partOf(weight, share);
-        return {left, weight - left};
-    }
-    return {toLeft ? weight : 0, toRight ? weight : 0};
+    auto const part = partOf(weight, share);
+    return {toLeft ? (toRight ? part : weight) : 0, toRight ? (toLeft ? weight - part : weight) : 0};
 }
 
 // The share of its weight that the left child charges for a sample, by feature: where it ended at the last threshold is
@@ -161,7 +157,9 @@ class Workspace
     std::map<std::pair<Index, Index>, Node *> shared_;  // by (depth, side)
     Control &control_;
     std::atomic<bool> const *abandoned_ = nullptr;
+    static constexpr Index lookEvery = 100'000;  // samples: a fraction of a millisecond
     Index effortLeft_ = std::numeric_limits<Index>::max();
+    Index sinceLook_ = lookEvery;
     bool asksCaller_ = false;
 
     Node &create(Index level, Index depth);
@@ -187,13 +185,25 @@ public:
     void endWhen(std::atomic<bool> const &abandoned) { abandoned_ = &abandoned; }
     // A budget: the search ends when so many samples have been scanned; a measure that no machine's speed changes.
     void setEffort(Index effort) { effortLeft_ = effort; }
-    void spend(Index samples) { effortLeft_ -= samples; }
+    // Note that so many samples were scanned, or looked at otherwise.
+    void scanned(Index samples)
+    {
+        effortLeft_ -= samples;
+        lookedAt(samples);
+    }
+    void lookedAt(Index samples) { sinceLook_ += samples + 1; }
     // The search runs in the thread that was called: ask what the caller has to say, too (a signal, say).
     void askCaller() { asksCaller_ = true; }
+    // Whether to stop; the clock is asked only now and then, but once it has said so, the answer stays.
     [[nodiscard]] bool shouldStop()
     {
-        return effortLeft_ < 0 || (asksCaller_ ? control_.shouldStopOrPoll() : control_.shouldStop()) ||
-               (abandoned_ != nullptr && abandoned_->load(std::memory_order_relaxed));
+        if (effortLeft_ < 0 || control_.stopRequested() ||
+            (abandoned_ != nullptr && abandoned_->load(std::memory_order_relaxed)))
+            return true;
+        if (sinceLook_ < lookEvery)
+            return false;
+        sinceLook_ = 0;
+        return asksCaller_ ? control_.shouldStopOrPoll() : control_.shouldStop();
     }
 
     [[nodiscard]] Counters countersOf(Index depth) const;

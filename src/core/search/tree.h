@@ -19,6 +19,14 @@ struct Stump
 
     [[nodiscard]] bool isLeaf() const { return feature < 0; }
     [[nodiscard]] Index nLeaves() const { return isLeaf() ? 1 : 2; }
+
+    // 1 if a box with these ends reaches a leaf of another class, else 0; no branch.
+    [[nodiscard]] int loses(Rank lower, Rank upper, Label label) const
+    {
+        auto const inLeft = static_cast<int>(lower <= threshold) & static_cast<int>(label != left);
+        auto const inRight = static_cast<int>(upper > threshold) & static_cast<int>(label != right);
+        return inLeft | inRight;
+    }
 };
 
 struct TreeNode
