@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -111,7 +112,7 @@ def spent_on_calls() -> dict[str, dict[str, float]]:
     best: dict[str, dict[str, float]] = {}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "data.npz"
-        arrays: dict[str, np.ndarray] = {}
+        arrays: dict[str, Any] = {}
         for name in chosen:
             dataset = datasets.load(name)
             arrays |= {name + "_X": dataset.X, name + "_y": dataset.y}

@@ -80,7 +80,7 @@ def least_margin(ensemble: Any, lower: NDArray[Any], upper: NDArray[Any], truth:
     for i, (columns, values, _, _) in enumerate(rows):
         for k, value in zip(columns, values, strict=True):
             matrix[i, k] = value
-    integer = np.zeros(len(objective))
+    integer = np.zeros(len(objective), int)
     integer[list(splits.values())] = 1
     answer = milp(
         np.array(objective),

@@ -63,15 +63,15 @@ def check_hand_down(rng: np.random.Generator) -> None:
         left[[u, v]] -= amount
         pairs.append((u, v))
         amounts.append(amount)
-    pair, amount = _core.hand_down(np.array(pairs), np.array(amounts), start, member, weight)
+    pair, handed_down = _core.hand_down(np.array(pairs), np.array(amounts), start, member, weight)
     vertex = np.empty(len(member), np.int64)
     vertex[member] = np.repeat(np.arange(len(size)), size)
-    used = np.bincount(pair.ravel(), np.repeat(amount, 2), len(member))
+    used = np.bincount(pair.ravel(), np.repeat(handed_down, 2), len(member))
     assert (used <= weight).all()
-    assert (amount > 0).all()
+    assert (handed_down > 0).all()
     handed: dict[tuple[int, int], int] = {}
     asked: dict[tuple[int, int], int] = {}
-    for (i, k), a in zip(pair, amount, strict=True):
+    for (i, k), a in zip(pair, handed_down, strict=True):
         handed[vertex[i], vertex[k]] = handed.get((vertex[i], vertex[k]), 0) + int(a)
     for (u, v), a in zip(pairs, amounts, strict=True):
         asked[u, v] = asked.get((u, v), 0) + a
@@ -81,7 +81,7 @@ def check_hand_down(rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("check", [check_flow, check_cut, check_hand_down])
 @pytest.mark.parametrize("seed", range(60))
 def test_flows_cuts_and_packings_are_optimal(check: object, seed: int) -> None:
-    check(np.random.default_rng(seed))  # type: ignore[operator]
+    check(np.random.default_rng(seed))
 
 
 def test_a_stopped_flow_is_feasible() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise, permutations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -137,7 +138,7 @@ def check_errors(rng: np.random.Generator) -> None:
         return answer[node]
 
     answer = {0: first_answer}
-    pending = [(0, np.arange(n), {})]
+    pending: list[tuple[int, Any, dict[Any, Any]]] = [(0, np.arange(n), {})]
     while pending:
         node, here, inside = pending.pop()
         counts = here[(wrong[here] == 0) | ((wrong[here] == 1) & (label[here] != labels_of(node)))]
@@ -178,4 +179,4 @@ def check_errors(rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("check", [check_impurity, check_errors])
 @pytest.mark.parametrize("seed", range(100))
 def test_every_split_is_the_best_of_its_node(check: object, seed: int) -> None:
-    check(np.random.default_rng(seed))  # type: ignore[operator]
+    check(np.random.default_rng(seed))

@@ -71,4 +71,4 @@ def check_threshold(rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("check", [check_predictions, check_threshold])
 @pytest.mark.parametrize("seed", range(60))
 def test_no_prediction_and_no_threshold_is_better(check: object, seed: int) -> None:
-    check(np.random.default_rng(seed))  # type: ignore[operator]
+    check(np.random.default_rng(seed))

@@ -84,7 +84,7 @@ def check_nearest_points(rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("check", [check_walks, check_walks_on_ranks, check_nearest_points])
 @pytest.mark.parametrize("seed", range(60))
 def test_walks_are_those_of_the_definition(check: object, seed: int) -> None:
-    check(np.random.default_rng(seed))  # type: ignore[operator]
+    check(np.random.default_rng(seed))
 
 
 def test_what_is_not_a_number_goes_right() -> None:

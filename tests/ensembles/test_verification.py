@@ -27,10 +27,11 @@ def check_against_all_cells(model: Any, X: Any, y: Any, attack: Any, seed: int) 
     answers = own_answers if hasattr(model, "predict") else (lambda model, points: ensemble.predict(points))
     cuts = cuts_of(ensemble)
     cells = [points_of_all_cells(cuts, lower[i], upper[i], np.isnan(X[i])) for i in range(len(X))]
-    judged = [i for i, points in enumerate(cells) if points is not None]
+    known = {i: points for i, points in enumerate(cells) if points is not None}
+    judged = list(known)
     if judged:
-        points = np.concatenate([cells[i] for i in judged])
-        owner = np.repeat(judged, [len(cells[i]) for i in judged])
+        points = np.concatenate(list(known.values()))
+        owner = np.repeat(np.array(judged), [len(points) for points in known.values()])
         wrong = np.zeros(len(X), bool)
         wrong[owner[answers(model, points) != y[owner]]] = True
         assert np.array_equal(found.is_fooled[judged], wrong[judged]), seed

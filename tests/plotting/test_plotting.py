@@ -93,7 +93,9 @@ def test_hostile_names_are_drawn_letter_by_letter(text: str) -> None:
         plot_robustness_curve({text: tree}, table.iloc[:, [0, 1]], labels),
     ):
         ax.figure.canvas.draw()
-        legend = [entry.get_text() for entry in ax.get_legend().get_texts()]
+        box = ax.get_legend()
+        assert box is not None
+        legend = [entry.get_text() for entry in box.get_texts()]
         start = printable(text)[:10].replace("$", r"\$")
         assert any(entry.strip().startswith(start) for entry in legend)
 

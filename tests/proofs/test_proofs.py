@@ -63,7 +63,7 @@ def parts_of(path: Path) -> tuple[dict[str, Any], bytearray]:
     return json.loads(header), bytearray(records)
 
 
-def join(header: dict[str, Any], records: bytes, path: Path) -> None:
+def join(header: dict[str, Any], records: bytes | bytearray, path: Path) -> None:
     content = b"hardwood proof 1\n" + json.dumps(header).encode() + b"\n" + bytes(records)
     path.write_bytes(gzip.compress(content, 1))
 
@@ -71,7 +71,7 @@ def join(header: dict[str, Any], records: bytes, path: Path) -> None:
 SIZES = {1: 12, 3: 0, 4: 4, 5: 13, 6: 0, 7: 0, 8: 0, 9: 0, 11: 8, 12: 0}
 
 
-def places(records: bytes) -> list[tuple[int, int, int]]:
+def places(records: bytes | bytearray) -> list[tuple[int, int, int]]:
     """Kind, start and end of every record."""
     found, at = [], 0
     while at < len(records):

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hardwood import EndReason, InvalidInputError, Problem, Status, Tree, solve
+from builders import make_tree
+from hardwood import EndReason, InvalidInputError, Problem, Status, solve
 from hardwood.solvers import registered_solvers
 from hardwood.solvers.starts import repaired, useful_depth, without_needless_splits
 from hardwood.tree.reach import objective, place
@@ -79,7 +80,7 @@ def test_a_start_deeper_than_is_of_use_is_taken_without_its_needless_splits() ->
     [
         (IndexTree.from_nested((7, 0, 0, 1)), "splits on feature 7, the data has 1 features"),
         (IndexTree.from_nested((0, 0, 0, 5)), "answers class number 5, the data has 2 classes"),
-        (Tree([-1], [np.nan], [-1], [-1], [1], np.array(["no", "maybe"]), 1), "answers class 'maybe'"),
+        (make_tree([-1], [np.nan], [-1], [-1], [1], np.array(["no", "maybe"]), 1), "answers class 'maybe'"),
     ],
 )
 def test_a_start_for_other_data_is_refused(start: Any, said: str) -> None:
