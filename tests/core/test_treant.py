@@ -41,8 +41,9 @@ def check_threshold(rng: np.random.Generator) -> None:
     label, weight = rng.integers(0, 2, m), rng.integers(1, 4, m).astype(float)
     is_upper, bound = rng.integers(0, 2, r), rng.integers(0, 11, r) / 10
     logistic = bool(rng.integers(2))
-    # All of a node's samples and rules reach it, so they end above its lowest rank.
-    lowest, highest = int(np.concatenate([high, rule_high]).min(initial=9)) - 1, int(rng.integers(2, 11))
+    # All of a node's samples and rules reach it: they end above its lowest rank and begin at its highest or before.
+    lowest = int(np.concatenate([high, rule_high]).min(initial=9)) - 1
+    highest = int(np.concatenate([low, rule_low]).max(initial=-1)) + int(rng.integers(0, 3))
     found, index, _, _, _ = _core.treant_best_threshold(
         low, high, label, weight, rule_low, rule_high, is_upper, bound, lowest, highest, 0.4, logistic
     )
