@@ -15,6 +15,7 @@ import pytest
 import sklearn
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -185,8 +186,12 @@ def test_the_scorer_scores_against_its_own_attack(iris: tuple[pd.DataFrame, pd.S
     assert search.best_score_ == search.cv_results_["mean_test_score"].max()
     assert scorer(search, X, y) == scorer(search.best_estimator_, X, y)
     assert cross_val_score(RobustTreeClassifier(solver="greedy"), X, y, scoring=scorer).shape == (5,)
-    with pytest.raises(InvalidInputError, match="Pipeline cannot be scored"):
-        scorer(make_pipeline(StandardScaler(), GreedyRobustTreeClassifier()).fit(X, y), X, y)
+    # The attack is carried through the scaler, into units in which the tree sees another radius for each feature.
+    piped = make_pipeline(StandardScaler(), GreedyRobustTreeClassifier(2, attack=0.5)).fit(X, y)
+    scale = piped[0].scale_
+    assert scorer(piped, X, y) == adversarial_accuracy(piped[1].tree_, piped[0].transform(X), y, 0.2 / scale)
+    with pytest.raises(InvalidInputError, match="LogisticRegression cannot be converted"):
+        scorer(LogisticRegression(max_iter=1000).fit(X, y), X, y)
     with pytest.raises(InvalidInputError, match="fraction of the range"):
         make_adversarial_scorer(AttackModel.fraction_of_range(0.1))
 

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from hardwood.arrays import BoolArray
 from hardwood.attack.model import AttackModel
 from hardwood.cli.app import app
+from hardwood.cli.evaluate_ensemble import evaluate_ensemble, load_ensemble
 from hardwood.cli.inputs import (
     AttackedClassOption,
     DataArgument,
+    JobsOption,
     JsonOption,
     ModelArgument,
     ModelOnTable,
@@ -35,9 +37,24 @@ def evaluate(
     ] = None,
     attacked_class: AttackedClassOption = None,
     fragile: Annotated[int, typer.Option(help="How many of the most fragile samples to list.")] = 5,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds, for ensembles; what is open then is said to be.")
+    ] = None,
+    jobs: JobsOption = 1,
+    unpickle: Annotated[
+        bool, typer.Option("--unpickle", help="Load the model as a pickle, which runs whatever code is in it.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Score a model on a CSV file, with and without the attacker."""
+    """Score a model on a CSV file, with and without the attacker.
+
+    The model is one of 'hardwood fit', or an ensemble that XGBoost or CatBoost saved as JSON, or LightGBM as text or
+    JSON.
+    """
+    ensemble = load_ensemble(model, unpickle=unpickle)
+    if ensemble is not None:
+        evaluate_ensemble(ensemble, data, target, attack, attacked_class, time_limit=time_limit, jobs=jobs, json=json)
+        return
     given = ModelOnTable.read(model, data, target)
     y = given.labels(target)
     attack_used = given.attack(attack, attacked_class)

@@ -173,19 +173,7 @@ class ModelOnTable:
 
         Labels of which the model knows none are refused: the column is not what it was trained for.
         """
-        labels = self.table.labels(target)
-        classes = self.tree.classes
-        if classes.dtype.kind in "US":
-            labels = labels.astype(str)
-        else:
-            by_text = {str(label): label for label in classes.tolist()}
-            labels = np.array([by_text.get(str(label), label) for label in labels.tolist()])
-        if not np.isin(labels.astype(str), classes.astype(str)).any():
-            raise InvalidInputError(
-                f"column {target!r} of {self.table.path} holds no class of the model: it has labels such as "
-                f"{labels[0].item()!r}, the classes are {', '.join(map(repr, classes.tolist()))}"
-            )
-        return labels
+        return labels_of(self.table, target, self.tree.classes)
 
     def unknown(self, labels: NDArray[Any]) -> list[Any]:
         """Return the labels that are no class of the model; every answer about such samples is wrong."""
@@ -203,6 +191,22 @@ class ModelOnTable:
         return fit_attack(model, tree.rows(self.X), tuple(self.features), tree.encoding)
 
 
+def labels_of(table: CsvTable, target: str, classes: NDArray[Any]) -> NDArray[Any]:
+    """Return the target column in the type of a model's classes, matched by their text; see `ModelOnTable.labels`."""
+    labels = table.labels(target)
+    if classes.dtype.kind in "US":
+        labels = labels.astype(str)
+    else:
+        by_text = {str(label): label for label in classes.tolist()}
+        labels = np.array([by_text.get(str(label), label) for label in labels.tolist()])
+    if not np.isin(labels.astype(str), classes.astype(str)).any():
+        raise InvalidInputError(
+            f"column {target!r} of {table.path} holds no class of the model: it has labels such as "
+            f"{labels[0].item()!r}, the classes are {', '.join(map(repr, classes.tolist()))}"
+        )
+    return labels
+
+
 def attack_for(text: str, attacked_classes: list[str] | None, classes: Any) -> AttackModel:
     """Read the attack options in terms of the classes of the data."""
     attack = read_attack(text)
@@ -217,9 +221,9 @@ def _features_of_model(table: CsvTable, tree: Tree, drop: set[str]) -> tuple[lis
     """Return the columns that a tree wants and their content: numbers, or objects where some hold categories."""
     encoding, allow_missing = tree.encoding, tree.missing_left is not None
     if encoding is None:
-        names = _model_features(table, tree.feature_names, tree.n_features, drop)
+        names = model_features(table, tree.feature_names, tree.n_features, drop)
         return names, table.numbers(names, allow_missing=allow_missing)
-    names = _model_features(table, encoding.names, encoding.n_columns, drop)
+    names = model_features(table, encoding.names, encoding.n_columns, drop)
     categorical = {name for name, categories in zip(names, encoding.categories, strict=True) if categories is not None}
     matrix = table.mixed(names, categorical, allow_missing=allow_missing)
     for j, categories in enumerate(encoding.categories):
@@ -230,7 +234,7 @@ def _features_of_model(table: CsvTable, tree: Tree, drop: set[str]) -> tuple[lis
     return names, matrix
 
 
-def _model_features(table: CsvTable, names: tuple[str, ...] | None, n_features: int, drop: set[str]) -> list[str]:
+def model_features(table: CsvTable, names: tuple[str, ...] | None, n_features: int, drop: set[str]) -> list[str]:
     """Return the columns that a model wants: by name, or by position where it has no names."""
     if names is not None:
         missing = [name for name in names if name not in table.names]

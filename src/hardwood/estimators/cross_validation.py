@@ -51,10 +51,7 @@ class AdversarialScorer:
             return self(estimator.best_estimator_, X, y, sample_weight)
         if hasattr(getattr(estimator, "tree_", None), "children_left"):
             return adversarial_accuracy(from_sklearn(estimator), X, y, self.attack, sample_weight)
-        raise InvalidInputError(
-            f"{type(estimator).__name__} cannot be scored under attack; use an estimator of hardwood or a decision "
-            "tree classifier of scikit-learn, and no pipeline: the attack is in the units of X"
-        )
+        return adversarial_accuracy(estimator, X, y, self.attack, sample_weight)
 
     def set_score_request(self, *, sample_weight: bool | str | None = None) -> Self:
         """Say whether scikit-learn's metadata routing hands sample weights to this scorer."""

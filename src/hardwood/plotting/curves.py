@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hardwood.ensembles.conversion import as_ensemble
 from hardwood.errors import InvalidInputError
 from hardwood.evaluation.adversarial import robust_radius
 from hardwood.plotting.models import named_models, tree_of
@@ -72,6 +73,14 @@ def plot_convergence(results: Any, ax: Axes | None = None, *, log: bool = True) 
     return ax
 
 
+def _tree_or_ensemble(model: Any) -> Any:
+    """Return what `robust_radius` takes: the tree where there is a single one, else the ensemble."""
+    try:
+        return tree_of(model)
+    except InvalidInputError:
+        return as_ensemble(model)
+
+
 def plot_robustness_curve(
     models: Any | Mapping[str, Any],
     X: Any,
@@ -86,7 +95,7 @@ def plot_robustness_curve(
     Parameters
     ----------
     models : tree, fitted estimator, or mapping of name to either
-        hardwood's trees and scikit-learn's decision trees.
+        hardwood's trees, and anything `hardwood.as_ensemble` takes; ensembles up to a thousandth of the radius.
     X : array-like of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
     attack : anything `hardwood.AttackModel.parse` takes
@@ -98,7 +107,8 @@ def plot_robustness_curve(
     """
     ax = new_axes() if ax is None else ax
     found = {
-        name: robust_radius(tree_of(model), X, y, attack) for name, model in named_models(models, "accuracy").items()
+        name: robust_radius(_tree_or_ensemble(model), X, y, attack)
+        for name, model in named_models(models, "accuracy").items()
     }
     finite = np.concatenate([radius[np.isfinite(radius)] for radius in found.values()])
     ends = [float(np.quantile(finite, 0.98))] if len(finite) else [1.0]

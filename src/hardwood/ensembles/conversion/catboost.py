@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from hardwood.ensembles.conversion.thresholds import last_that_rounds_to
 from hardwood.ensembles.scores import Ensemble, Link, Rule, TreeOfScores
 from hardwood.errors import InvalidInputError
+from hardwood.export.float32 import as_if_rounded_to_float32
 
 MOST_LEVELS = 20
 
@@ -84,7 +84,7 @@ def _tree(
         border = float(np.float32(split["border"]))
         index = int(split["float_feature_index"])
         feature[here] = column[index]
-        threshold[here] = last_that_rounds_to(np.array([border]))[0]
+        threshold[here] = as_if_rounded_to_float32(np.array([border]))[0]
         missing[here] = not goes_right[index]
         left[here] = 2 * np.arange(n)[here] + 1
         right[here] = 2 * np.arange(n)[here] + 2

@@ -41,6 +41,8 @@ def as_ensemble(model: Any) -> Ensemble:
         return model
     if isinstance(model, str | os.PathLike):
         return files.read(model)
+    if hasattr(model, "best_estimator_"):
+        return as_ensemble(model.best_estimator_)
     for convert in _CONVERTERS:
         found = convert(model)
         if found is not None:

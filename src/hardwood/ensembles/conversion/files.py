@@ -13,6 +13,18 @@ from hardwood.errors import InvalidInputError
 from hardwood.export.model_file import load_model
 
 
+def is_of_another_library(path: str | os.PathLike[str]) -> bool:
+    """Whether a file looks like a saved model of XGBoost, LightGBM or CatBoost."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        if text.startswith("tree\n"):
+            return True
+        data = json.loads(text)
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(data, dict) and any(key in data for key in ("learner", "tree_info", "features_info"))
+
+
 def read(path: str | os.PathLike[str]) -> Ensemble:
     """Read a saved model; what library wrote it is seen from its content."""
     try:

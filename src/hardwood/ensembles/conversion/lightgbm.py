@@ -168,13 +168,14 @@ def _ensemble(
         value[:, t % n_scores] = leaf
         converted.append(TreeOfScores.ordered(feature, threshold, left, right, value, missing))
     default = np.arange(max(2, n_scores))
+    unnamed = names == tuple(f"Column_{j}" for j in range(n_features))
     return Ensemble(
         converted,
         np.zeros(n_scores),
         rule,
         default if classes is None else classes,
         n_features,
-        names,
+        None if unnamed else names,
         takes_missing=True,
         library="LightGBM",
         model=model if classes is not None else None,

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from hardwood.arrays import FloatArray, IntArray
-from hardwood.ensembles.conversion.thresholds import last_that_rounds_to
 from hardwood.ensembles.scores import Ensemble, Link, Rule, TreeOfScores
 from hardwood.errors import InvalidInputError
+from hardwood.export.float32 import as_if_rounded_to_float32
 
 SMALLEST = float(np.nextafter(0.0, 1.0))
 """``score > 0`` is ``score >= SMALLEST``."""
@@ -66,7 +66,7 @@ def _tree(inner: Any, value: FloatArray, columns: Any = None) -> TreeOfScores:
     state = inner.__getstate__()["nodes"]
     missing = state["missing_go_to_left"] if "missing_go_to_left" in state.dtype.names else np.zeros(len(feature))
     return TreeOfScores.ordered(
-        feature, last_that_rounds_to(inner.threshold), inner.children_left, inner.children_right, value, missing
+        feature, as_if_rounded_to_float32(inner.threshold), inner.children_left, inner.children_right, value, missing
     )
 
 

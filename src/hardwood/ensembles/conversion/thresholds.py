@@ -10,24 +10,6 @@ from numpy.typing import NDArray
 from hardwood.arrays import FloatArray, IntArray
 
 
-def last_that_rounds_to(threshold: FloatArray) -> FloatArray:
-    """Return the largest float64 numbers that are at most the thresholds once they are rounded to float32.
-
-    Infinite where every number is: numbers beyond the largest float32 round to infinity.
-    """
-    with np.errstate(over="ignore"):
-        nearest = np.asarray(threshold, np.float64).astype(np.float32)
-        below = np.where(nearest.astype(np.float64) > threshold, np.nextafter(nearest, np.float32(-np.inf)), nearest)
-        above = np.nextafter(below, np.float32(np.inf))
-        # Beyond the last float32 the next one would be 2^128: from halfway there on, numbers round to infinity.
-        step = np.where(np.isinf(above), 2.0**128, above.astype(np.float64))
-        start = np.where(np.isinf(below), -(2.0**128), below.astype(np.float64))
-        middle = start + (step - start) / 2
-        rounds_up = middle.astype(np.float32) == above
-    last = np.where(rounds_up, np.nextafter(middle, -np.inf), middle)
-    return np.asarray(np.where(np.isposinf(below.astype(np.float64)), np.inf, last))
-
-
 def before_in_float32(threshold: NDArray[np.floating]) -> FloatArray:
     """Return, for splits ``x < threshold`` in float32, the float32 numbers b for which that is ``x <= b``."""
     return np.nextafter(np.asarray(threshold, np.float32), np.float32(-np.inf)).astype(np.float64)

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from hardwood.arrays import FloatArray
-from hardwood.ensembles.conversion.thresholds import before_in_float32, last_that_rounds_to
+from hardwood.ensembles.conversion.thresholds import before_in_float32
 from hardwood.ensembles.scores import Ensemble, Link, Rule, TreeOfScores
 from hardwood.errors import InvalidInputError
+from hardwood.export.float32 import as_if_rounded_to_float32
 
 
 def convert(model: Any) -> Ensemble | None:
@@ -100,7 +101,7 @@ def _tree(tree: Mapping[str, Any], group: int, n_scores: int) -> TreeOfScores:
     value[:, group] = np.where(left < 0, condition, 0.0)
     return TreeOfScores.ordered(
         tree["split_indices"],
-        last_that_rounds_to(before_in_float32(condition)),
+        as_if_rounded_to_float32(before_in_float32(condition)),
         left,
         tree["right_children"],
         value,

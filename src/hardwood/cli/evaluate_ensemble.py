@@ -1,0 +1,107 @@
+"""``hardwood evaluate`` of models that other libraries saved."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+
+from hardwood.cli.inputs import attack_for, labels_of, model_features
+from hardwood.cli.output import percent, print_json, print_table
+from hardwood.data.csv import read_csv
+from hardwood.ensembles.conversion import as_ensemble
+from hardwood.ensembles.conversion.files import is_of_another_library
+from hardwood.ensembles.scores import Ensemble
+from hardwood.ensembles.verification import Robustness, robustness
+from hardwood.errors import InvalidInputError
+
+
+def load_ensemble(path: Path, *, unpickle: bool) -> Ensemble | None:
+    """Return the model of another library; None if the file is one of hardwood's.
+
+    A pickle runs whatever is in it when it is loaded, so it takes a word of the user's, and a warning comes with it.
+    """
+    if unpickle:
+        typer.echo(f"Warning: {path} is loaded as a pickle, which runs whatever code is in it", err=True)
+        try:
+            with path.open("rb") as stream:
+                return as_ensemble(pickle.load(stream))
+        except (OSError, pickle.UnpicklingError, EOFError) as error:
+            raise InvalidInputError(f"cannot load {path}: {error}") from error
+    if is_of_another_library(path):
+        return as_ensemble(path)
+    try:
+        with path.open("rb") as stream:
+            is_pickle = stream.read(1) == pickle.PROTO
+    except OSError:
+        return None
+    if is_pickle:
+        raise InvalidInputError(
+            f"{path} is a pickle, which runs whatever is in it when it is loaded; save the model as JSON (XGBoost, "
+            "CatBoost) or as text (LightGBM), or say --unpickle if you trust it"
+        )
+    return None
+
+
+def evaluate_ensemble(
+    ensemble: Ensemble,
+    data: Path,
+    target: str,
+    attack: str | None,
+    attacked_class: list[str] | None,
+    *,
+    time_limit: float | None,
+    jobs: int,
+    json: bool,
+) -> None:
+    """Print what is known about the samples of a CSV file under attack."""
+    if attack is None:
+        raise InvalidInputError("the model was not learned against an attack; say which with --attack")
+    table = read_csv(data)
+    table.position(target)
+    features = model_features(table, ensemble.feature_names, ensemble.n_features, {target})
+    X = table.numbers(features, allow_missing=ensemble.takes_missing)
+    y = labels_of(table, target, ensemble.classes)
+    used = attack_for(attack, attacked_class, ensemble.classes).fit(X, tuple(features))
+    found = robustness(ensemble, X, y, used, time_limit=time_limit, n_jobs=jobs)
+    report = _report(ensemble, X, y, used.describe(features), found)
+    if json:
+        print_json(report)
+        return
+    typer.echo(f"{len(y)} samples of {data.name}, {report['model']}, attack: {report['attack']}")
+    rows = [*report["classes"], {"class": "all", **report}]
+    print_table(
+        "Accuracy",
+        ("class", "samples", "as is", "under attack"),
+        [(row["class"], row["samples"], percent(row["accuracy"]), _interval(row)) for row in rows],
+    )
+    if report["open"]:
+        typer.echo(f"{report['open']} samples were not decided in time; give more with --time-limit")
+
+
+def _report(ensemble: Ensemble, X: Any, y: Any, attack: str, found: Robustness) -> dict[str, Any]:
+    right = ensemble.predict(X) == y
+
+    def part(rows: Any) -> dict[str, Any]:
+        return {
+            "samples": int(np.sum(rows)),
+            "accuracy": float(np.mean(right[rows])),
+            "adversarial_accuracy": float(np.mean(found.is_robust[rows])),
+            "adversarial_accuracy_upper": float(np.mean(~found.is_fooled[rows])),
+        }
+
+    return {
+        "model": repr(ensemble),
+        "attack": attack,
+        **part(np.ones(len(y), bool)),
+        "open": int(found.is_open.sum()),
+        "classes": [{"class": label, **part(y == label)} for label in np.unique(y).tolist()],
+    }
+
+
+def _interval(row: dict[str, Any]) -> str:
+    low, high = percent(row["adversarial_accuracy"]), percent(row["adversarial_accuracy_upper"])
+    return low if low == high else f"{low} to {high}"
