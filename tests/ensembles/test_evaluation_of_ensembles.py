@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.tree import DecisionTreeClassifier
 from typer.testing import CliRunner
 
-from cli_runner import app, run
+from cli_runner import run
 from ensemble_models import fitted, own_answers, table
 from hardwood import (
     InvalidInputError,
@@ -24,6 +24,7 @@ from hardwood import (
     robust_radius,
     robustness,
 )
+from hardwood.cli.app import app
 from hardwood.ensembles.radius import radius_brackets
 from hardwood.ensembles.verification import UndecidedAttackWarning
 from hardwood.export.scikit_learn import from_sklearn
@@ -100,7 +101,9 @@ def test_a_curve_is_drawn_for_an_ensemble(data: tuple[Any, Any]) -> None:
     X, y = data
     forest = RandomForestClassifier(5, max_depth=3, random_state=0).fit(X, y)
     ax = plot_robustness_curve({"forest": forest, "tree": DecisionTreeClassifier(max_depth=2).fit(X, y)}, X, y)
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["forest", "tree"]
+    legend = ax.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["forest", "tree"]
 
 
 @pytest.fixture
