@@ -75,8 +75,8 @@ def test_files_that_the_architecture_names_exist() -> None:
             inside = [path for folder in folders for path in folder.glob(name)]
             anywhere = list((ROOT / "src").rglob(name)) if "/" not in name else []
             # Names in capitals stand for whatever a contributor chooses.
-                is_placeholder = re.search(r"(?<![a-z])[A-Z]{4,}\.", name) is not None
-                assert inside or anywhere or is_placeholder, f"{page.name} names {name}"
+            is_placeholder = re.search(r"(?<![a-z])[A-Z]{4,}\.", name) is not None
+            assert inside or anywhere or is_placeholder, f"{page.name} names {name}"
 
 
 def test_every_table_that_a_page_includes_can_be_made() -> None:
