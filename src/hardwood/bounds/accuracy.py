@@ -21,10 +21,11 @@ import numpy as np
 from hardwood import _core
 from hardwood.arrays import FloatArray, IntArray
 from hardwood.bounds.conflict_index import RankedBoxes
-from hardwood.bounds.conflicts import BYTES_PER_PAIR, Vertices, estimate_conflicts, first_conflict, merge_equal
+from hardwood.bounds.conflicts import BYTES_PER_PAIR, Vertices, estimate_conflicts, first_conflict
 from hardwood.bounds.cover_search import MEMORY_LIMIT
-from hardwood.bounds.vertex_cover import ConflictGraph, Cover, IntegerWeights
+from hardwood.bounds.vertex_cover import ConflictGraph, Cover, whole_weights
 from hardwood.errors import SolverError
+from hardwood.problem.merged import WholeWeights
 from hardwood.problem.problem import Problem
 
 _logger = logging.getLogger(__name__)
@@ -223,10 +224,13 @@ def matching_bound(problem: Problem, control: _core.Control | None = None) -> fl
 
 def _cover(
     problem: Problem, memory_limit: int, control: _core.Control | None = None
-) -> tuple[IntegerWeights, Vertices, ConflictGraph, Cover]:
-    weights = IntegerWeights.of(problem.weight)
-    sample = np.flatnonzero(problem.weight > 0)
-    vertices = merge_equal(np.hstack([problem.lower_rank, problem.upper_rank]), problem.label, sample)
+) -> tuple[WholeWeights, Vertices, ConflictGraph, Cover]:
+    weights = whole_weights(problem.weight)
+    ends = (problem.lower_rank, problem.upper_rank, problem.label)
+    if np.all(problem.weight > 0):
+        vertices = Vertices.of_merged(problem.merged, *ends)
+    else:
+        vertices = Vertices.of(*ends, np.flatnonzero(problem.weight > 0))
     graph = ConflictGraph(vertices, vertices.total(weights.value), memory_limit)
     boxes = RankedBoxes(problem.lower_rank, problem.upper_rank).take(vertices.first_member)
     _announce_size(graph, boxes, memory_limit)
@@ -247,7 +251,7 @@ def _announce_size(graph: ConflictGraph, boxes: RankedBoxes, memory_limit: int) 
         )
 
 
-def _pairs_of_samples(graph: ConflictGraph, vertices: Vertices, weights: IntegerWeights) -> tuple[IntArray, FloatArray]:
+def _pairs_of_samples(graph: ConflictGraph, vertices: Vertices, weights: WholeWeights) -> tuple[IntArray, FloatArray]:
     """Hand the packing of vertices down to their samples, whose weights are used up one after the other."""
     vertex_pair, vertex_amount = graph.packing()
     pair, amount = _core.hand_down(vertex_pair, vertex_amount, vertices.start, vertices.member, 2 * weights.value)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from hardwood.arrays import BoolArray, FloatArray, IntArray, RankArray
 from hardwood.attack.model import AttackModel
 from hardwood.bounds.conflict_index import RankedBoxes
-from hardwood.bounds.conflicts import merge_equal
-from hardwood.bounds.vertex_cover import IntegerWeights
+from hardwood.bounds.conflicts import Vertices
+from hardwood.bounds.vertex_cover import whole_weights
 from hardwood.problem.boxes import lower_end, upper_end
 from hardwood.problem.endpoints import LOWER, UPPER, cluster
 from hardwood.problem.problem import Problem
@@ -36,10 +36,10 @@ class BoxFamily:
             X, y, 0.0, max_depth=0, sample_weight=sample_weight, feature_names=feature_names
         )
         problem = self.problem
-        self.weights = IntegerWeights.of(problem.weight)
+        self.weights = whole_weights(problem.weight)
         values = [np.unique(problem.values[:, j], return_inverse=True) for j in range(problem.n_features)]
         code = np.column_stack([position for _, position in values]).astype(np.int32)
-        self.vertices = merge_equal(code, problem.label, np.flatnonzero(problem.weight > 0))
+        self.vertices = Vertices.of(code, code, problem.label, np.flatnonzero(problem.weight > 0))
         self._rounding = np.broadcast_to(problem.rounding, (2, problem.n_features))
         self._value = [value for value, _ in values]
         self._code = code[self.vertices.first_member]

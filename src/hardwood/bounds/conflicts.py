@@ -20,6 +20,7 @@ from hardwood.arrays import Int32Array, IntArray
 from hardwood.bounds.conflict_index import ConflictIndex, RankedBoxes
 from hardwood.bounds.cover_search import MEMORY_LIMIT
 from hardwood.errors import InvalidInputError
+from hardwood.problem.merged import MergedBoxes
 
 if TYPE_CHECKING:
     from hardwood.problem.problem import Problem
@@ -45,6 +46,31 @@ class Vertices:
     start: IntArray
     label: IntArray
 
+    @classmethod
+    def of(cls, lower: Int32Array, upper: Int32Array, label: IntArray, sample: IntArray | None = None) -> Vertices:
+        """Merge samples whose class and ends, ranks or other codes, are equal, and let neighbours stand together.
+
+        Parameters
+        ----------
+        lower, upper : int array of shape (n_samples, n_features)
+        label : int array of shape (n_samples,)
+        sample : int array or None
+            The samples to take part; all by default.
+        """
+        if sample is not None:
+            lower, upper, label = lower[sample], upper[sample], label[sample]
+        merged = cls.of_merged(MergedBoxes.of(lower, upper, label), lower, upper, label)
+        return merged if sample is None else Vertices(sample[merged.member], merged.start, merged.label)
+
+    @classmethod
+    def of_merged(cls, merged: MergedBoxes, lower: Int32Array, upper: Int32Array, label: IntArray) -> Vertices:
+        """Put merged samples class by class and, within a class, neighbours together."""
+        first = merged.first
+        key = np.hstack([lower[first], upper[first]])
+        by_class = [np.flatnonzero(label[first] == c) for c in np.unique(label[first])]
+        order = np.concatenate([of[_neighbourly_order(key[of])] for of in by_class] or [np.empty(0, np.int64)])
+        return _reorder(cls(merged.member, merged.start, label[first]), order)
+
     @property
     def size(self) -> int:
         """Number of vertices."""
@@ -64,39 +90,6 @@ class Vertices:
         chosen = np.zeros(self.size, np.bool_)
         chosen[vertices] = True
         return np.sort(self.member[np.repeat(chosen, np.diff(self.start))])
-
-
-def merge_equal(key: Int32Array, label: IntArray, sample: IntArray) -> Vertices:
-    """Merge the samples whose class and row of `key` are equal.
-
-    Parameters
-    ----------
-    key : int array of shape (n_samples, k)
-        Whatever makes two boxes the same box, e.g. the ranks of their ends.
-    label : int array of shape (n_samples,)
-    sample : int array
-        The samples to take part.
-
-    Notes
-    -----
-    Samples are sorted by a hash of their values, so that the order of the rows leaves no trace; values that collide
-    are compared, and at worst stay unmerged.
-    """
-    chosen_key, chosen_label = key[sample], label[sample]
-    multiplier = np.random.default_rng(0).integers(1, 2**63, size=key.shape[1] + 1, dtype=np.uint64) | np.uint64(1)
-    code = (chosen_label.astype(np.uint64) + np.uint64(1)) * multiplier[-1]
-    for j in range(key.shape[1]):
-        column = (chosen_key[:, j].astype(np.int64) + 2).astype(np.uint64) * multiplier[j]
-        code = (code ^ (column >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15) + column
-    order = np.argsort(code, kind="stable")
-    sorted_key, sorted_label = chosen_key[order], chosen_label[order]
-    fresh = np.ones(len(order), np.bool_)
-    fresh[1:] = (sorted_label[1:] != sorted_label[:-1]) | np.any(sorted_key[1:] != sorted_key[:-1], axis=1)
-    start = np.flatnonzero(fresh)
-    merged = Vertices(sample[order], np.append(start, len(order)), sorted_label[start])
-    by_class = [np.flatnonzero(merged.label == c) for c in np.unique(merged.label)]
-    vertex_key = sorted_key[start]
-    return _reorder(merged, np.concatenate([of[_neighbourly_order(vertex_key[of])] for of in by_class]))
 
 
 def _reorder(vertices: Vertices, order: IntArray) -> Vertices:

@@ -20,7 +20,7 @@ import numpy as np
 
 from hardwood.arrays import BoolArray, IntArray
 from hardwood.bounds.conflict_index import ConflictIndex, RankedBoxes
-from hardwood.bounds.conflicts import merge_equal
+from hardwood.bounds.conflicts import Vertices
 from hardwood.bounds.cover_search import CoverSearch
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def cover_beyond_relaxation(boxes: RankedBoxes, label: IntArray, weight: IntArra
         A cover. It is of minimum weight if that equals `weight`.
     """
     # Merging makes the answer a function of the boxes alone, whatever the caller merged before.
-    vertices = merge_equal(np.hstack([boxes.lower, boxes.upper]), label, np.arange(len(label)))
+    vertices = Vertices.of(boxes.lower, boxes.upper, label)
     boxes, label, weight = boxes.take(vertices.first_member), vertices.label, vertices.total(weight)
     everything = np.arange(vertices.size, dtype=np.int32)
     allowed = np.ones(vertices.size, np.bool_)

@@ -12,40 +12,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hardwood import _core
-from hardwood.arrays import BoolArray, IntArray
+from hardwood.arrays import BoolArray, FloatArray, IntArray
 from hardwood.bounds.conflict_index import ConflictIndex, RankedBoxes
 from hardwood.bounds.conflicts import Vertices
 from hardwood.bounds.cover_search import MEMORY_LIMIT, CoverSearch
 from hardwood.bounds.many_classes import cover_beyond_relaxation
+from hardwood.problem.merged import WholeWeights
+
+LARGEST_SUM = 2**60
+"""Weights add up to less than this as whole numbers."""
 
 
-@dataclass(frozen=True, eq=False)
-class IntegerWeights:
-    """Sample weights as whole numbers: ``weight ≈ value · 2^-shift``.
-
-    Whole weights are kept as they are (shift 0). Others are multiplied by a power of two, which is exact, and rounded
-    down, so that covers computed with them are never too heavy: an error bound can only err on the side of promising
-    too few errors, by at most ``n · 2^-shift`` in all.
-    """
-
-    value: IntArray
-    shift: int
-
-    @classmethod
-    def of(cls, weight: NDArray[np.float64]) -> IntegerWeights:
-        """Scale the weights so that they add up to at most 2^60."""
-        total = float(weight.sum())
-        if total < 2**60 and np.array_equal(weight, np.floor(weight)):
-            return cls(weight.astype(np.int64), 0)
-        shift = 59 - int(np.frexp(total)[1])
-        return cls(np.floor(np.ldexp(weight, shift)).astype(np.int64), shift)
-
-    def real(self, value: int | IntArray) -> NDArray[np.float64]:
-        """Return integer weights in the units of the sample weights."""
-        return np.asarray(np.ldexp(np.asarray(value, np.float64), -self.shift))
+def whole_weights(weight: FloatArray) -> WholeWeights:
+    """Return sample weights as whole numbers; rounded ones down, so that no cover is too heavy."""
+    return WholeWeights.exactly(weight, LARGEST_SUM) or WholeWeights.rounded(weight, LARGEST_SUM)
 
 
 @dataclass(frozen=True, eq=False)

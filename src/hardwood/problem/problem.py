@@ -19,6 +19,7 @@ from hardwood.data.weights import training_weights
 from hardwood.errors import InvalidInputError
 from hardwood.problem.boxes import Boxes, ends_under_attack
 from hardwood.problem.endpoints import Endpoints, blocks, cluster_endpoints
+from hardwood.problem.merged import MergedBoxes, is_whole
 
 MISSING_CHOICES = ("error", "reachable")
 
@@ -88,9 +89,9 @@ class Problem:
     def replace(self, **changes: Any) -> Problem:
         """Return a copy with other values for some fields."""
         copy = replace(self, **changes)
-        if not changes.keys() & {"values", "lower", "upper"}:
+        if not changes.keys() & {"values", "lower", "upper", "label"}:
             # What depends on the boxes alone need not be computed again.
-            for name in ("endpoints", "value_order"):
+            for name in ("endpoints", "value_order", "merged"):
                 if name in self.__dict__:
                     copy.__dict__[name] = self.__dict__[name]
         return copy
@@ -151,6 +152,11 @@ class Problem:
             )
 
     @cached_property
+    def merged(self) -> MergedBoxes:
+        """Samples of equal box and class as one (`hardwood.problem.merged`)."""
+        return MergedBoxes.of(self.lower_rank, self.upper_rank, self.label)
+
+    @cached_property
     def value_order(self) -> RankArray:
         """Order of the values of each feature, of shape (n_features, n_samples)."""
         return _order_of(self.values)
@@ -173,7 +179,7 @@ class Problem:
     @property
     def has_integer_weights(self) -> bool:
         """Whether weights and penalty are whole numbers, so that objectives are too."""
-        return bool(np.all(self.weight == np.floor(self.weight))) and float(self.leaf_penalty).is_integer()
+        return is_whole(self.weight) and float(self.leaf_penalty).is_integer()
 
     @cached_property
     def class_weight_sums(self) -> FloatArray:

@@ -32,11 +32,11 @@ from typing import Any
 
 import numpy as np
 
-from hardwood import _core
 from hardwood.arrays import BoolArray, FloatArray, IntArray, RankArray
 from hardwood.bounds import AccuracyBound, bound_problem
 from hardwood.errors import StoppedError
 from hardwood.problem.endpoints import candidates
+from hardwood.problem.merged import MergedBoxes
 from hardwood.problem.problem import Problem
 from hardwood.tree.tree import IndexTree
 
@@ -274,9 +274,9 @@ def encode(
         lower[:, j] = np.searchsorted(index[j], lower_rank[:, j]) - 1
         upper[:, j] = np.searchsorted(index[j], upper_rank[:, j]) - 1
     label = problem.label[used]
-    merged, first = _core.merge_rows(lower, upper, label)
+    merged = MergedBoxes.of(lower, upper, label)
     position = np.full(problem.n_samples, -1)
-    position[used] = merged
+    position[used] = merged.group
     matching = find_pairs(problem)
     if matching is None:
         pair, pair_weight = np.empty((0, 2), np.int64), np.empty(0)
@@ -286,10 +286,10 @@ def encode(
         depth=problem.max_depth,
         n_classes=problem.n_classes,
         n_values=max(len(known) for known in index),
-        lower=lower[first],
-        upper=upper[first],
-        label=label[first],
-        weight=np.bincount(merged, problem.weight[used]).astype(np.float64),
+        lower=lower[merged.first],
+        upper=upper[merged.first],
+        label=label[merged.first],
+        weight=merged.total(problem.weight[used]),
         index=index,
         strengthened=True,
         pair=pair,

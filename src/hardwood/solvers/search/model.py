@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import floor, fsum, gcd, log2
+from math import fsum
 from typing import Protocol
 
 import numpy as np
@@ -11,14 +11,15 @@ import numpy as np
 import hardwood._core as _core
 from hardwood.arrays import IntArray, RankArray
 from hardwood.errors import InvalidInputError
+from hardwood.problem.merged import MergedBoxes, WholeWeights
 from hardwood.problem.problem import Problem
 from hardwood.tree.tree import IndexTree
 
 LARGEST = 2**62
 """No sum inside the core may reach this."""
 
-FINEST = 2**16
-"""Parts into which a unit of weight is divided, so that it can be shared between children."""
+FINEST = 16
+"""A unit of weight is divided into up to 2^16 parts, so that it can be shared between children."""
 
 DEEPEST = 256
 """Levels that the core can search: each has a frame on the stack of a thread, and memory of its own."""
@@ -84,10 +85,14 @@ class SearchModel:
             Other ranks of the ends than those of the problem.
         """
         ranks = problem.endpoints if ranks is None else ranks
-        group, first = _core.merge_rows(ranks.lower_rank, ranks.upper_rank, problem.label)
-        n = len(first)
-        most_leaves = _most_leaves(problem, n)
-        exact_scale, step, scaled, penalty = _whole_parts(problem, group, n, most_leaves)
+        merged = (
+            problem.merged
+            if ranks is problem.endpoints
+            else MergedBoxes.of(ranks.lower_rank, ranks.upper_rank, problem.label)
+        )
+        group, first = merged.group, merged.first
+        most_leaves = _most_leaves(problem, len(merged))
+        exact_scale, step, scaled, penalty = _whole_parts(problem, merged, most_leaves)
         forbidden = int(scaled.sum()) + penalty * most_leaves + 1
         core = _core.SearchProblem(
             ranks.lower_rank,
@@ -95,7 +100,7 @@ class SearchModel:
             first,
             ranks.n_ranks,
             problem.label[first],
-            np.bincount(group, minlength=n),
+            merged.count,
             scaled,
             n_classes=problem.n_classes,
             penalty=penalty,
@@ -159,26 +164,23 @@ def _most_leaves(problem: Problem, n: int) -> int:
     return min(1 << min(problem.max_depth, 40), n + 1)
 
 
-def _whole_parts(
-    problem: Problem, group: IntArray, n: int, most_leaves: int
-) -> tuple[tuple[int, int], int, IntArray, int]:
+def _whole_parts(problem: Problem, merged: MergedBoxes, most_leaves: int) -> tuple[tuple[int, int], int, IntArray, int]:
     """Return parts per unit, the step of all costs, the weights of the merged samples and the penalty in parts."""
     total = float(problem.weight.sum()) + problem.leaf_penalty * most_leaves
     # The largest sum: every sample marked as one that must not be lost.
-    room = LARGEST / (n + 2)
+    room = LARGEST / (len(merged) + 2)
     if not problem.has_integer_weights:
         # Rounded down, sample by sample, so that a bound on the scaled cost is a bound on the true one.
-        scale = 2.0 ** floor(log2(min(room, 2**52) / total))
-        scaled = np.bincount(group, np.floor(problem.weight * scale), n).astype(np.int64)
-        return scale.as_integer_ratio(), 1, scaled, floor(problem.leaf_penalty * scale)
-    if total >= min(room, 2**53):
+        weights = WholeWeights.rounded(problem.weight, min(room, 2**52), most=total)
+        return weights.exact_scale, 1, merged.total_of_whole(weights.value), weights.in_parts(problem.leaf_penalty)
+    whole = WholeWeights.exactly(
+        merged.total(problem.weight), room, others=(problem.leaf_penalty,), finest=FINEST, most=total
+    )
+    if whole is None or total >= 2**53:
         raise InvalidInputError(
-            f"the weights sum to {total:g}, too much for exact arithmetic with {n} samples; divide them"
+            f"the weights sum to {total:g}, too much for exact arithmetic with {len(merged)} samples; divide them"
         )
-    whole = np.bincount(group, problem.weight, n).astype(np.int64)
-    unit = gcd(int(np.gcd.reduce(whole)), int(problem.leaf_penalty))
-    parts = int(min(FINEST, 2 ** floor(log2(room * unit / total))))
-    return (parts, unit), parts, whole // unit * parts, int(problem.leaf_penalty) // unit * parts
+    return whole.exact_scale, whole.step, whole.value, whole.in_parts(problem.leaf_penalty)
 
 
 def tree_of(rows: IntArray) -> IndexTree:
