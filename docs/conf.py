@@ -58,6 +58,15 @@ def write_tables_of_experiments(app: Any) -> None:
         write_tables(log.grids[-1], log, TABLES)
 
 
+def write_options(app: Any) -> None:
+    """Write the table of all options of all solvers, as they are declared."""
+    import hardwood.solvers  # noqa: F401  (registers them)
+    from hardwood.solvers.registry import options_table
+
+    TABLES.mkdir(parents=True, exist_ok=True)
+    (TABLES / "options.md").write_text(options_table())
+
+
 def include_results(app: Any, page: str, source: list[str]) -> None:
     """Replace ``{results} NAME`` by what a benchmark or experiment wrote, ``{results} NAME 2`` by its second table."""
 
@@ -86,5 +95,6 @@ def setup(app: Any) -> None:
     """Register what happens before pages are read."""
     app.connect("builder-inited", draw_pictures)
     app.connect("builder-inited", write_tables_of_experiments)
+    app.connect("builder-inited", write_options)
     app.connect("source-read", include_results)
     app.connect("autodoc-skip-member", leave_out_foreign_methods)

@@ -82,7 +82,7 @@ def test_files_that_the_architecture_names_exist() -> None:
 def test_every_table_that_a_page_includes_can_be_made() -> None:
     from benchmarks.__main__ import runs
 
-    known = {name.replace(".", "-") for name in runs()} | {"history"}
+    known = {name.replace(".", "-") for name in runs()} | {"history", "options"}
     for page in PAGES:
         for name in re.findall(r"^```\{results\} ([\w-]+)", page.read_text(encoding="utf-8"), re.MULTILINE):
             of_experiment = name.startswith(("table", "optimality", "epsilons", "runtime", "xor"))

@@ -27,3 +27,4 @@ def test_a_hint_is_taken() -> None:
 def test_the_seed_and_the_number_of_workers_reach_the_engine() -> None:
     one = solve(PROBLEM, "cp-sat", random_state=3, n_jobs=2)
     assert one.status is Status.OPTIMAL
+    assert (one.stats["workers"], one.stats["seed"]) == (2, 3)

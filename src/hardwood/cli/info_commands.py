@@ -10,13 +10,19 @@ import typer
 from hardwood.cli.app import app
 from hardwood.cli.inputs import JsonOption
 from hardwood.cli.output import percent, print_json, print_table
-from hardwood.solvers import registered_solvers
+from hardwood.solvers import get_solver, registered_solvers
 from hardwood.solvers.result import Status
 
 
 @app.command()
-def solvers(json: JsonOption = False) -> None:
-    """List the solvers and what is installed for them."""
+def solvers(
+    name: Annotated[str | None, typer.Argument(help="List the options of this solver.", show_default=False)] = None,
+    json: JsonOption = False,
+) -> None:
+    """List the solvers and what is installed for them, or the options of one."""
+    if name is not None:
+        _print_options(name, json)
+        return
     rows: list[dict[str, Any]] = [
         {
             "solver": name,
@@ -44,6 +50,20 @@ def solvers(json: JsonOption = False) -> None:
     for row in rows:
         for extra in row["install"]:
             typer.echo(f"More engines for {row['solver']}: pip install '{extra}'")
+
+
+def _print_options(name: str, json: bool) -> None:
+    options = get_solver(name).options
+    if json:
+        rows = [{"option": o.name, "default": o.default, "allowed": o.kind.text, "meaning": o.meaning} for o in options]
+        print_json(rows)
+        return
+    print_table(
+        f"Options of {name}",
+        ("option", "default", "allowed", "what it is"),
+        [(o.name, repr(o.default), o.kind.text, o.meaning) for o in options],
+        left=4,
+    )
 
 
 def _engines_text(engines: dict[str, bool]) -> str:

@@ -119,3 +119,13 @@ def get_solver(name: str) -> Solver:
     if not isinstance(name, str) or name not in _REGISTRY:
         raise InvalidInputError(f"solver={shown(name)} is not known; the solvers are {', '.join(map(repr, _REGISTRY))}")
     return _REGISTRY[name]()
+
+
+def options_table() -> str:
+    """Return all options of all solvers as a Markdown table, for the docs."""
+    lines = ["| solver | option | default | allowed | what it is |", "| --- | --- | --- | --- | --- |"]
+    for name, cls in _REGISTRY.items():
+        for option in cls.options:
+            cells = (f"`{name}`", f"`{option.name}`", f"`{option.default!r}`", option.kind.text, option.meaning)
+            lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"

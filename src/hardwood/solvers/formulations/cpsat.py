@@ -13,11 +13,21 @@ from typing import Any
 import numpy as np
 
 from hardwood.solvers.engines.child import Built, Found, Job, Proved, Send
+from hardwood.solvers.engines.linear import Ending, check_ending
 from hardwood.solvers.engines.solver import EngineSolver
 from hardwood.solvers.formulations.clauses import Layout, count_literals, formula
 from hardwood.solvers.formulations.descent import descend
 from hardwood.solvers.formulations.encoding import Encoding
 from hardwood.solvers.registry import Engine, register
+
+STATUS = {
+    "OPTIMAL": Ending.DONE,
+    "FEASIBLE": Ending.STOPPED,
+    "UNKNOWN": Ending.STOPPED,
+    "INFEASIBLE": Ending.FAILED,
+    "MODEL_INVALID": Ending.FAILED,
+}
+"""Every status of CP-SAT."""
 
 BYTES_PER_LITERAL = 400
 """Measured: memory of the child per literal, the model and CP-SAT's copies included."""
@@ -63,12 +73,17 @@ def optimise(job: Job, send: Send) -> None:
     if job.start is not None:
         for x, value in zip(variable, layout.assignment(job.start).tolist(), strict=True):
             model.add_hint(x, value)
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = job.n_jobs
+    solver.parameters.random_seed = job.seed % 2**31
     send(
         Built(
             {
                 "build_seconds": time.perf_counter() - started,
                 "variables": layout.n_variables,
                 "clauses": sum(map(len, constraints.clauses)),
+                "workers": solver.parameters.num_workers,
+                "seed": solver.parameters.random_seed,
             }
         )
     )
@@ -81,12 +96,10 @@ def optimise(job: Job, send: Send) -> None:
                 better = descend(encoding, choice)
                 send(Found(better, encoding.objective(better)))
 
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = job.n_jobs
-    solver.parameters.random_seed = job.seed % 2**31
     if np.isfinite(job.deadline):
         solver.parameters.max_time_in_seconds = job.remaining()
     solver.best_bound_callback = lambda bound: send(Proved(bound))
-    status = solver.solve(model, Reporting())
-    if status == cp_model.OPTIMAL:
+    status = solver.solve(model, Reporting()).name
+    check_ending("CP-SAT", status, STATUS)
+    if status == "OPTIMAL":
         send(Proved(solver.objective_value))
