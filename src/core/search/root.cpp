@@ -158,8 +158,7 @@ void RootSearch::report(Weight cost, Tree const &tree)
 StageReport RootSearch::wait(double seconds)
 {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, std::chrono::duration<double>(seconds),
-                      [this] { return nRunning_ == 0 || !found_.empty(); });
+    changed_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return nRunning_ == 0; });
     if (failure_)
         std::rethrow_exception(std::exchange(failure_, nullptr));
     return {std::exchange(found_, {}), nSettled_, nItems_, nRunning_ > 0};

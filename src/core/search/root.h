@@ -106,7 +106,7 @@ public:
 
     // Look for trees that cost less than the target and less than `best` by a step; returns at once.
     void start(Weight target, Weight best);
-    // What happened since the last report; waits up to so many seconds for something to happen.
+    // What happened since the last report; waits so many seconds, or until the threads have ended.
     [[nodiscard]] StageReport wait(double seconds);
     // End all threads and wait for them.
     void stop();

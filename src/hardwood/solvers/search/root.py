@@ -34,7 +34,7 @@ def run_stage(
     run : Run
         Asked in short turns whether to stop.
     on_tree : callable
-        Called with cost and rows of every tree that is better than all before.
+        Called in short turns with cost and rows of the best tree, if there is a better one.
     on_progress : callable
         Called with the share of the work that is settled.
     """
@@ -43,8 +43,8 @@ def run_stage(
         is_running = True
         while is_running:
             trees, settled, items, is_running = core.wait(POLL)
-            for cost, rows in trees:
-                on_tree(cost, rows)
+            if trees:
+                on_tree(*trees[-1])  # the best of them
             on_progress(settled / max(1, items))
             run.should_stop()  # asks the threads to stop if so
     finally:
