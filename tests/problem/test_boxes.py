@@ -25,7 +25,8 @@ from hardwood import (
     solve,
 )
 from hardwood.bounds import epsilon_curve, matching_bound
-from hardwood.tree.reach import objective, place, robust_errors, to_indices
+from hardwood.tree.conversion import place, to_indices
+from hardwood.tree.reach import objective, robust_errors
 from oracle import NoisyProblem, TinyProblem, fewest_errors, optimal_objective
 from strategies import attack_of, problem_of, tiny_problems, trees_at_the_ends, wild_problems
 

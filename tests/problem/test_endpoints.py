@@ -22,7 +22,7 @@ from hardwood.problem.endpoints import (
     margin_around,
     maximum_margin,
 )
-from hardwood.tree.reach import place
+from hardwood.tree.conversion import place
 from hardwood.tree.tree import IndexTree
 
 LARGEST = float(np.finfo(np.float64).max)

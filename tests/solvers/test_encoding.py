@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from hardwood import Problem, solve
 from hardwood.solvers.formulations.clauses import Formula, Layout, count_literals, formula
 from hardwood.solvers.formulations.encoding import Choice, Encoding, encode
-from hardwood.tree.reach import objective, place, to_indices
+from hardwood.tree.conversion import place, to_indices
+from hardwood.tree.reach import objective
 from hardwood.tree.tree import IndexTree
 from strategies import problem_of, tiny_problems, trees
 

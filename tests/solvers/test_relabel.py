@@ -15,7 +15,8 @@ from builders import make_tree
 from hardwood import InvalidInputError, Problem, Tree
 from hardwood.export import from_sklearn
 from hardwood.solvers.relabel import relabel
-from hardwood.tree.reach import objective, robust_errors, to_indices
+from hardwood.tree.conversion import to_indices
+from hardwood.tree.reach import objective, robust_errors
 from oracle import is_fooled
 from strategies import problem_of, tiny_problems, trees
 

@@ -11,7 +11,8 @@ from builders import make_tree
 from hardwood import EndReason, InvalidInputError, Problem, Status, solve
 from hardwood.solvers import registered_solvers
 from hardwood.solvers.starts import repaired, useful_depth, without_needless_splits
-from hardwood.tree.reach import objective, place
+from hardwood.tree.conversion import place
+from hardwood.tree.reach import objective
 from hardwood.tree.tree import IndexTree
 
 

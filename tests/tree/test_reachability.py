@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from builders import make_tree
 from hardwood import Problem, Tree, adversarial_accuracy, attack_samples, robust_radius
 from hardwood.problem.endpoints import candidates
-from hardwood.tree.reach import certain_counts, objective, place, reached_nodes, robust_errors, to_indices
+from hardwood.tree.conversion import place, to_indices
+from hardwood.tree.reach import certain_counts, objective, reached_nodes, robust_errors
 from hardwood.tree.tree import IndexTree
 from oracle import TinyProblem, answer, is_fooled
 from strategies import attack_of, problem_of, tiny_problems, trees

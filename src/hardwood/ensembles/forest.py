@@ -8,7 +8,7 @@ from hardwood.arrays import FloatArray
 from hardwood.problem.problem import Problem
 from hardwood.solvers.greedy import Events, GreedyLearner
 from hardwood.solvers.parallel import in_threads
-from hardwood.tree.reach import place
+from hardwood.tree.conversion import place
 from hardwood.tree.tree import Tree
 
 

@@ -26,7 +26,8 @@ from hardwood.solvers.options import Kind, Number, Whole, count_threads, shown
 from hardwood.solvers.parallel import in_threads
 from hardwood.solvers.result import EndReason, Result, Status, TracePoint
 from hardwood.solvers.stopping import Interrupt
-from hardwood.tree.reach import objective, robust_errors, to_indices
+from hardwood.tree.conversion import to_indices
+from hardwood.tree.reach import objective, robust_errors
 
 FINITE = Number(0, sys.float_info.max)
 

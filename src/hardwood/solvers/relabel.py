@@ -25,7 +25,7 @@ from hardwood.solvers.greedy import GreedyLearner
 from hardwood.solvers.options import AnyOf, Instance, Nothing, Option
 from hardwood.solvers.registry import Solver, register
 from hardwood.solvers.run import Run
-from hardwood.tree.reach import to_indices
+from hardwood.tree.conversion import to_indices
 from hardwood.tree.tree import IndexTree, Tree
 
 MOST_STEPS = 50_000_000

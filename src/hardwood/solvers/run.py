@@ -12,7 +12,8 @@ from hardwood.errors import SolverError
 from hardwood.problem.problem import Problem
 from hardwood.solvers.result import EndReason, TracePoint
 from hardwood.solvers.stopping import Criterion, Gap, Interrupt, Proof, TimeLimit
-from hardwood.tree.reach import objective, place, to_indices
+from hardwood.tree.conversion import place, to_indices
+from hardwood.tree.reach import objective
 from hardwood.tree.tree import IndexTree, Tree
 
 FLOAT_TOLERANCE = 1e-9

@@ -11,7 +11,7 @@ from hardwood.arrays import BoolArray, IntArray
 from hardwood.errors import InvalidInputError
 from hardwood.problem.problem import Problem
 from hardwood.solvers.options import shown
-from hardwood.tree.reach import to_indices, tree_from_nested
+from hardwood.tree.conversion import to_indices, tree_from_nested
 from hardwood.tree.tree import IndexTree, Tree
 
 Start = str | Tree | IndexTree | None

@@ -33,7 +33,7 @@ from hardwood.problem.rewriting import Options, boxes_under_rules
 from hardwood.solvers.options import AnyOf, Flag, Instance, Nothing, OneOf, Option, Whole
 from hardwood.solvers.registry import Solver, register
 from hardwood.solvers.run import Run
-from hardwood.tree.reach import tree_from_nested
+from hardwood.tree.conversion import tree_from_nested
 from hardwood.tree.rewriting import fooled_by_rules
 from hardwood.tree.tree import IndexTree, Tree
 

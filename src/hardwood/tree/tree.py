@@ -81,7 +81,7 @@ class IndexTree(_Structure):
     """A tree whose thresholds are indices into the sorted endpoints of each feature: what solvers return.
 
     ``index = t`` on feature ``j`` stands for any threshold strictly between endpoint clusters ``t`` and ``t + 1``;
-    `hardwood.tree.reach.place` turns it into a number.
+    `hardwood.tree.conversion.place` turns it into a number.
     """
 
     feature: IntArray

@@ -23,7 +23,7 @@ from hardwood.solvers.search.model import SearchModel, tree_of
 from hardwood.solvers.search.parts import LARGE, BoundByParts
 from hardwood.solvers.search.root import RootSearch
 from hardwood.solvers.solve import solve
-from hardwood.tree.reach import to_indices
+from hardwood.tree.conversion import to_indices
 
 SAMPLE = 1000
 """Samples of the part that a search of a large problem starts with."""
