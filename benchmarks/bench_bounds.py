@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import pdist, squareform
 
-from benchmarks.report import table
+from benchmarks.report import best_of, table
 from hardwood import adversarial_accuracy_bound, epsilon_curve, robust_feature_report
 from hardwood.bounds.epsilons import PAPER_EPSILONS
 from hardwood.data import datasets
@@ -84,12 +84,7 @@ def _many_radii(X: FloatArray, y: IntArray) -> str:
 
 def _cpu(repeats: int, action: Callable[[], Any]) -> float:
     """Return the least CPU seconds of several runs: these take milliseconds, in which others' work shows."""
-    best = float("inf")
-    for _ in range(repeats):
-        started = time.process_time()
-        action()
-        best = min(best, time.process_time() - started)
-    return best
+    return best_of(repeats, action, time.process_time)
 
 
 def _all_pairs(X: FloatArray, y: IntArray, radius: float) -> int:
