@@ -12,9 +12,11 @@ The problems are run by a child process, so that a crash is a failure with a see
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import json
 import os
 import secrets
+import signal
 import subprocess
 import sys
 import threading
@@ -90,6 +92,7 @@ def work(first: int, count: int) -> int:
     """Check problem after problem; a line to standard output for each, with what went wrong."""
     out = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1)
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    faulthandler.enable()
     use_lasting_engines()
     for seed in range(first, first + count):
         case = draw(seed)
@@ -136,7 +139,7 @@ def watch(first: int, count: int | None, seconds: float, folder: Path, most_fail
             if not is_over():
                 # The worker ended without an answer to this seed: it crashed, or was stuck.
                 failed, done = failed + 1, done + 1
-                save(folder, seed, "the process crashed or was stuck", draw(seed).to_json())
+                save(folder, seed, "the process crashed or was stuck; standard error says where", draw(seed).to_json())
                 seed += 1
     took = time.monotonic() - began
     print(f"{done} problems (seeds {first} to {seed - 1}), {failed} failures, {took:.0f} s, {done / took:.0f} a second")
@@ -148,19 +151,25 @@ def _lines_of_worker(seed: int, count: int) -> Iterator[str]:
     command = [sys.executable, "-m", "fuzz", "--worker", "--seed", str(seed), "--count", str(count)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
-    patience = threading.Timer(STUCK_AFTER, process.kill)
+    patience = threading.Timer(STUCK_AFTER, _abort, [process])
     patience.start()
     try:
         for line in process.stdout:
             patience.cancel()
             yield line
-            patience = threading.Timer(STUCK_AFTER, process.kill)
+            patience = threading.Timer(STUCK_AFTER, _abort, [process])
             patience.start()
     finally:
         patience.cancel()
         process.kill()
         process.wait()
         process.stdout.close()
+
+
+def _abort(process: subprocess.Popen[str]) -> None:
+    """End a stuck worker so that it says on standard error where it was."""
+    print(f"no answer for {STUCK_AFTER:g} s", file=sys.stderr, flush=True)
+    process.send_signal(signal.SIGABRT)
 
 
 def save(folder: Path, seed: int, failure: str, case: str) -> None:

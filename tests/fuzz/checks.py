@@ -211,14 +211,17 @@ def float_boxes(trial: Trial) -> dict[int, list[Box]]:
 
 
 def judges_agree_on_the_tree(trial: Trial, result: Result | None = None) -> None:
-    """A judge who compares raw floats finds the errors that are claimed, and so does our own evaluation."""
+    """A judge who compares raw floats finds no more errors than are claimed; our own evaluation finds the same."""
     case, result = trial.case, result or trial.result
     penalty = Fraction(float(case.leaf_penalty)) * result.tree.n_leaves
     ensure(result.tree.depth <= case.depth, f"depth {result.tree.depth} where {case.depth} is allowed")
     if not case.moves:
         judged = lost_weight(case, result.tree, float_boxes(trial)) + penalty
+        claimed = Fraction(result.objective)
+        # Within the noise of an end the judge may miss errors, but never finds more than are claimed.
+        agrees = judged >= claimed - trial.slack or _near_an_end(trial, result.tree)
         ensure(
-            abs(judged - Fraction(result.objective)) <= trial.slack,
+            judged <= claimed + trial.slack and agrees,
             f"{result.solver} claims {result.objective!r} for a tree that a judge of raw floats finds to cost "
             f"{float(judged)!r}: {result.tree.to_dict()}",
         )
