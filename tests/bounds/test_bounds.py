@@ -16,7 +16,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from hardwood import AttackModel, InvalidInputError, Problem, SolverError, adversarial_accuracy_bound, solve
+from hardwood import AttackModel, InvalidInputError, Problem, SolverError, _core, adversarial_accuracy_bound, solve
 from hardwood.bounds import (
     AccuracyBound,
     accuracy,
@@ -346,3 +346,11 @@ def test_no_learner_beats_the_bound(name: str) -> None:
             assert n_classes > 2
             continue
         assert solve(problem, name, time_limit=60).objective >= matching_bound(problem)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+@pytest.mark.parametrize("seconds", [0.0, 0.002, 0.02])
+def test_a_bound_that_is_stopped_holds(n_classes: int, seconds: float) -> None:
+    problem = random_problem(n_classes, n=1500, p=2, n_classes=n_classes)
+    stopped = matching_bound(problem, _core.Control(seconds))
+    assert 0 <= stopped <= matching_bound(problem)

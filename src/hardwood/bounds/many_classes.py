@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hardwood import _core
 from hardwood.arrays import BoolArray, IntArray
 from hardwood.bounds.conflict_index import ConflictIndex, RankedBoxes
 from hardwood.bounds.conflicts import Vertices
@@ -36,8 +37,12 @@ MAX_WORK = 400_000
 """Vertices that branching may look at, all components together, before the rest counts as too large to solve."""
 
 
-def cover_beyond_relaxation(boxes: RankedBoxes, label: IntArray, weight: IntArray) -> tuple[int, BoolArray]:
+def cover_beyond_relaxation(
+    boxes: RankedBoxes, label: IntArray, weight: IntArray, control: _core.Control | None = None
+) -> tuple[int, BoolArray]:
     """Bound the weight of a cover, and find one, of vertices whose relaxed optimum is ½ throughout.
+
+    Where `control` stops it, what was found by then: a smaller bound and a heavier cover, but valid ones.
 
     Returns
     -------
@@ -46,6 +51,8 @@ def cover_beyond_relaxation(boxes: RankedBoxes, label: IntArray, weight: IntArra
     chosen : bool array
         A cover. It is of minimum weight if that equals `weight`.
     """
+    if _is_stopped(control):
+        return -(-int(weight.sum()) // 2), _all_but_heaviest_class(label, weight)
     # Merging makes the answer a function of the boxes alone, whatever the caller merged before.
     vertices = Vertices.of(boxes.lower, boxes.upper, label)
     boxes, label, weight = boxes.take(vertices.first_member), vertices.label, vertices.total(weight)
@@ -53,7 +60,7 @@ def cover_beyond_relaxation(boxes: RankedBoxes, label: IntArray, weight: IntArra
     allowed = np.ones(vertices.size, np.bool_)
     index = ConflictIndex(boxes, boxes, label, label)
     if int(index.count(everything, allowed).sum()) > 2 * MAX_EDGES:
-        total = max(-(-int(weight.sum()) // 2), _clique_bound(boxes, label, weight))
+        total = max(-(-int(weight.sum()) // 2), _clique_bound(boxes, label, weight, control))
         chosen = _all_but_heaviest_class(label, weight)
     else:
         from scipy.sparse import coo_matrix
@@ -61,10 +68,14 @@ def cover_beyond_relaxation(boxes: RankedBoxes, label: IntArray, weight: IntArra
         row, column = index.find(everything, allowed)
         shape = (vertices.size, vertices.size)
         graph = coo_matrix((np.ones(len(row), np.bool_), (row, column)), shape=shape).tocsr()
-        total, chosen = _cover_components(graph, boxes, label, weight)
+        total, chosen = _cover_components(graph, boxes, label, weight, control)
     merged = np.empty(len(vertices.member), np.bool_)
     merged[vertices.member] = np.repeat(chosen, np.diff(vertices.start))
     return total, merged
+
+
+def _is_stopped(control: _core.Control | None) -> bool:
+    return control is not None and control.stopped
 
 
 def _all_but_heaviest_class(label: IntArray, weight: IntArray) -> BoolArray:
@@ -73,7 +84,7 @@ def _all_but_heaviest_class(label: IntArray, weight: IntArray) -> BoolArray:
 
 
 def _cover_components(
-    graph: csr_matrix, boxes: RankedBoxes, label: IntArray, weight: IntArray
+    graph: csr_matrix, boxes: RankedBoxes, label: IntArray, weight: IntArray, control: _core.Control | None
 ) -> tuple[int, BoolArray]:
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
@@ -87,7 +98,8 @@ def _cover_components(
     even = copy[:n] != copy[n:]
     side = copy[:n] < copy[n:]
     chosen = np.zeros(n, np.bool_)
-    total = _cover_even(boxes, label, weight, np.flatnonzero(even & side), np.flatnonzero(even & ~side), chosen)
+    sides = np.flatnonzero(even & side), np.flatnonzero(even & ~side)
+    total = _cover_even(boxes, label, weight, *sides, chosen, control)
     order = np.argsort(component, kind="stable")
     ends = np.searchsorted(component[order], np.arange(n_components + 1))
     work = MAX_WORK
@@ -98,15 +110,15 @@ def _cover_components(
         lower = -(-int(weight[part].sum()) // 2)
         cover = part[_all_but_heaviest_class(label[part], weight[part])]
         proven = False
-        if len(part) <= MAX_GROUP:
+        if len(part) <= MAX_GROUP and not _is_stopped(control):
             search = _Branching(graph[part][:, part].toarray(), weight[part], cover=_positions(cover, part))
-            proven = search.run(lower, work)
+            proven = search.run(lower, work, control)
             work -= search.work
             cover = part[search.best_cover]
         if proven:
             lower = int(weight[cover].sum())
         else:
-            lower = max(lower, _clique_bound(boxes.take(part), label[part], weight[part]))
+            lower = max(lower, _clique_bound(boxes.take(part), label[part], weight[part], control))
         total += lower
         chosen[cover] = True
     return total, chosen
@@ -117,10 +129,20 @@ def _positions(some: IntArray, among: IntArray) -> IntArray:
 
 
 def _cover_even(
-    boxes: RankedBoxes, label: IntArray, weight: IntArray, left: IntArray, right: IntArray, chosen: BoolArray
+    boxes: RankedBoxes,
+    label: IntArray,
+    weight: IntArray,
+    left: IntArray,
+    right: IntArray,
+    chosen: BoolArray,
+    control: _core.Control | None,
 ) -> int:
     search = CoverSearch(weight[left], weight[right])
-    search.solve(ConflictIndex(boxes.take(left), boxes.take(right), label[left], label[right]))
+    search.solve(ConflictIndex(boxes.take(left), boxes.take(right), label[left], label[right]), control=control)
+    if not search.complete:
+        both = np.concatenate([left, right])
+        chosen[both[_all_but_heaviest_class(label[both], weight[both])]] = True
+        return max(search.packing_weight, -(-int(weight[both].sum()) // 2))
     chosen[left[search.row_cover]] = True
     chosen[right[search.column_cover]] = True
     return search.packing_weight
@@ -153,12 +175,12 @@ class _Branching:
         """Vertices of the lightest cover found."""
         return np.sort(self._order[list(_bits(self._best))])
 
-    def run(self, lower: int, max_work: int) -> bool:
+    def run(self, lower: int, max_work: int, control: _core.Control | None = None) -> bool:
         """Search until the cover weighs `lower` or nothing is left; return whether it is proven to be lightest."""
         best_weight = self._weigh(self._best)
         pending = [((1 << len(self._weight)) - 1, 0, 0)]
         while pending and best_weight > lower:
-            if self.work >= max_work:
+            if self.work >= max_work or _is_stopped(control):
                 return False
             self.work += len(self._weight)
             alive, cover, paid = pending.pop()
@@ -206,7 +228,7 @@ def pack_cliques(near: list[int], weight: list[int], least: int) -> int:
     return total
 
 
-def _clique_bound(boxes: RankedBoxes, label: IntArray, weight: IntArray) -> int:
+def _clique_bound(boxes: RankedBoxes, label: IntArray, weight: IntArray, control: _core.Control | None) -> int:
     """Pack cliques of three or more that lie within groups of vertices, then relax what they leave.
 
     Vertices stand class by class, so every n-th one makes a group with a fair share of every class.
@@ -215,6 +237,8 @@ def _clique_bound(boxes: RankedBoxes, label: IntArray, weight: IntArray) -> int:
     packed = 0
     n_groups = -(-len(label) // MAX_GROUP)
     for g in range(n_groups):
+        if _is_stopped(control):
+            break
         group = np.arange(g, len(label), n_groups)
         adjacent = _adjacency(boxes.take(group), label[group])
         order = np.argsort(-adjacent.sum(axis=1), kind="stable")
@@ -222,7 +246,7 @@ def _clique_bound(boxes: RankedBoxes, label: IntArray, weight: IntArray) -> int:
         packed += pack_cliques(_bit_masks(adjacent[np.ix_(order, order)]), weights, 3)
         left[group[order]] = weights
     rest = CoverSearch(left, left)
-    rest.solve(ConflictIndex(boxes, boxes, label, label))
+    rest.solve(ConflictIndex(boxes, boxes, label, label), control=control)
     return packed - (-rest.packing_weight // 2)
 
 

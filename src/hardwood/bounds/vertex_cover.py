@@ -122,7 +122,7 @@ class ConflictGraph:
             chosen[self._row_vertex[search.row_cover]] = True
             chosen[self._column_vertex[search.column_cover]] = True
         else:
-            weight, chosen = self._relaxed_cover(boxes)
+            weight, chosen = self._relaxed_cover(boxes, control)
         return Cover(weight, chosen, search.complete)
 
     def packing(self) -> tuple[IntArray, IntArray]:
@@ -140,13 +140,15 @@ class ConflictGraph:
         pair = np.column_stack([self._row_vertex[search.row[used]], self._column_vertex[search.column[used]]])
         return pair, search.flow[used] * (2 if self.is_bipartite else 1)
 
-    def _relaxed_cover(self, boxes: RankedBoxes) -> tuple[int, BoolArray]:
+    def _relaxed_cover(self, boxes: RankedBoxes, control: _core.Control | None) -> tuple[int, BoolArray]:
         twice = self._search.row_cover.astype(np.int64) + self._search.column_cover
         chosen = twice == 2
         weight = int(self._weight[chosen].sum())
         half = np.flatnonzero(twice == 1)
         if len(half):
-            extra, chosen_half = cover_beyond_relaxation(boxes.take(half), self._label[half], self._weight[half])
+            extra, chosen_half = cover_beyond_relaxation(
+                boxes.take(half), self._label[half], self._weight[half], control
+            )
             weight += extra
             chosen[half[chosen_half]] = True
         return weight, chosen

@@ -1,7 +1,8 @@
 """Which leaves a box reaches, and what follows: robust errors and the objective.
 
-Together with its compiled inner loops (`src/core/reach.h`) this is the only place that compares a box with a
-threshold: a box reaches left iff ``lower <= b`` and right iff ``upper > b``.
+A box reaches left of a threshold iff ``lower <= b`` and right iff ``upper > b``. The comparison itself is compiled
+(`src/core/reach.h`), for numbers and for ranks; attackers with a budget, which are no boxes, have theirs in
+`hardwood.tree.rewriting`.
 """
 
 from __future__ import annotations
