@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import make_tree
-from hardwood import Problem, Tree, adversarial_accuracy, attack_samples, robust_radius
+from hardwood import InvalidInputError, Problem, Tree, adversarial_accuracy, attack_samples, robust_radius
 from hardwood.problem.endpoints import candidates
 from hardwood.tree.conversion import place, to_indices
 from hardwood.tree.reach import certain_counts, objective, reached_nodes, robust_errors
@@ -195,3 +197,15 @@ def test_a_tree_that_breaks_a_limit_costs_infinitely_much() -> None:
     assert objective(assume_ok, problem.replace(min_samples_leaf=1)) == 0
     assert objective(assume_ok, problem.replace(min_samples_leaf=2)) == np.inf
     assert objective(assume_ok, problem.replace(leaf_penalty=0.5)) == 1.5
+
+
+def test_a_tree_that_answers_other_classes_or_has_other_features_is_refused_as_a_start() -> None:
+    problem = Problem.from_data([[0.0], [1.0]], ["a", "b"], 0.0, 1)
+    stump = Tree([0, -1, -1], [0.5, np.nan, np.nan], [1, -1, -1], [2, -1, -1], [-1, 0, 1], np.array(["a", "c"]), 1)
+    with pytest.raises(InvalidInputError, match="answers class 'c'; the classes of the data are 'a', 'b'"):
+        to_indices(stump, problem)
+    with pytest.raises(InvalidInputError, match="for 2 features, the data has 1"):
+        to_indices(replace(stump, n_features=2), problem)
+    # A class that no leaf answers does no harm.
+    unused = replace(stump, classes=np.array(["a", "b", "c"]))
+    assert to_indices(unused, problem).label.tolist() == [-1, 0, 1]
