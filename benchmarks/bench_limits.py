@@ -43,10 +43,8 @@ def run() -> str:
                 rows.append((f"{n:,} x {p}, {n_classes} classes", solver, f"{limit:g}", *cells(X, y, solver, limit)))
                 print(*rows[-1], flush=True)
     columns = ("shape", "solver", "limit s", "seconds", "passed by", "objective", "gap", "ended by")
-    return (
-        f"Depth {DEPTH}, radius 0.02, one thread. Kept is a limit that is passed by at most 5 % + 1 s. Load when it began: {load}.\n\n"
-        + table(columns, rows)
-    )
+    head = f"Depth {DEPTH}, radius 0.02, one thread. Kept is a limit that is passed by at most 5 % + 1 s."
+    return f"{head} Load when it began: {load}.\n\n" + table(columns, rows)
 
 
 def cells(X: Any, y: Any, solver: str, limit: float) -> tuple[str, ...]:

@@ -99,3 +99,6 @@ def test_ctrl_c_while_the_start_is_grown_leaves_the_best_leaf() -> None:
     result = solve(problem, start="greedy", on_progress=press_ctrl_c)
     assert result.stopped_by is EndReason.INTERRUPT
     assert result.tree.n_leaves == 1
+    # Where nothing is known when the time is over, nobody is told of the leaf that is returned.
+    late = solve(problem, "greedy", time_limit=0, on_progress=press_ctrl_c)
+    assert (late.stopped_by, late.tree.n_leaves) == (EndReason.TIME_LIMIT, 1)

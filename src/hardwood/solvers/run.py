@@ -149,6 +149,11 @@ class Run:
         self.control.request_stop()
         return True
 
+    def end(self) -> None:
+        """Stop what may still compute, and tell the display no more: it may have been what interrupted."""
+        self.control.request_stop()
+        self._on_progress = None
+
     def search_again(self) -> None:
         """Begin another search with what is known, after one that came to its end."""
         self.resolution = 0.0

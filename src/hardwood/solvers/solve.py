@@ -189,7 +189,7 @@ def _guarded(method: Solver, run: Run) -> Iterator[_Outcome]:
             stacklevel=4,
         )
     finally:
-        run.control.request_stop()
+        run.end()
 
 
 def _end_reason(method: Solver, run: Run, outcome: _Outcome) -> EndReason:
