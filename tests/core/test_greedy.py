@@ -112,6 +112,7 @@ def check_impurity(rng: np.random.Generator) -> None:
 def check_errors(rng: np.random.Generator) -> None:
     n, p, n_classes = (int(k) for k in rng.integers([1, 1, 2], [14, 4, 4]))
     lower, upper = random_ranks(rng, n, p, 8)
+    upper = np.maximum(upper, 0)  # -1 stands for minus infinity, where no box ends
     label, weight = rng.integers(0, n_classes, n), random_weights(rng, n)
     n_ranks = 13
     first = np.tile(np.arange(float(n_ranks)), p)
