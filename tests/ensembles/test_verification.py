@@ -195,3 +195,28 @@ def test_wrong_arguments_are_refused() -> None:
     unknown = robustness(model, X[:2], [7, 7], 0.0)
     assert unknown.is_fooled.all()
     assert np.array_equal(unknown.examples, X[:2])
+
+
+def test_random_points_never_fool_what_is_robust() -> None:
+    rng = np.random.default_rng(9)
+    X, y = table(rng, 300, 5, 3)
+    for name in ("forest", "xgboost", "histogram boosting"):
+        model = fitted(name, X, y, 25, 4, 0)
+        found = robustness(model, X[:60], y[:60], 0.04)
+        rows = np.flatnonzero(found.is_robust)
+        assert len(rows) > 5
+        points = X[rows, None, :] + rng.uniform(-0.04, 0.04, (len(rows), 400, 5))
+        points[:, :200] = X[rows, None, :] + 0.04 * rng.choice([-1.0, 1.0], (len(rows), 200, 5))
+        answers = own_answers(model, points.reshape(-1, 5)).reshape(len(rows), 400)
+        assert np.all(answers == y[rows, None])
+
+
+def test_a_limit_is_kept_where_every_tree_is_reached_as_a_whole() -> None:
+    # Unbounded reach: no split is decided, so even setting the problem up takes long.
+    rng = np.random.default_rng(3)
+    X = rng.random((1500, 20))
+    y = (X[:, 0] + rng.random(1500) > 1).astype(int)
+    model = RandomForestClassifier(150, random_state=0).fit(X, y)
+    found = robustness(model, X[:30], y[:30], {"*": "<>"}, time_limit=0.3)
+    assert found.seconds.sum() < 3
+    assert not found.is_robust.any()

@@ -156,7 +156,8 @@ Factor sum(Factor const &a, Factor const &b, std::vector<BoxProblem::Feature> co
 }
 }  // namespace
 
-BoxProblem::BoxProblem(ScoredTrees const &trees, CellBox const &box, Index truth, Index rival)
+BoxProblem::BoxProblem(ScoredTrees const &trees, CellBox const &box, Index truth, Index rival,
+                       std::function<bool()> const &shouldStop)
 {
     bool const oneScore = trees.rule().link == Link::cutoff;
     double const sign = truth == 1 ? 1.0 : -1.0;
@@ -169,6 +170,8 @@ BoxProblem::BoxProblem(ScoredTrees const &trees, CellBox const &box, Index truth
     Reached reached(trees, box);
     for (Index t = 0; t < trees.trees(); ++t)
     {
+        if (shouldStop())
+            return;
         auto leaves = reached.leaves(t, valueOf);
         bool const flat = std::all_of(leaves.begin(), leaves.end(),
                                       [&](Leaf const &leaf) { return leaf.value == leaves.front().value; });
@@ -205,6 +208,8 @@ BoxProblem::BoxProblem(ScoredTrees const &trees, CellBox const &box, Index truth
     }
     for (auto const &leaves : kept)
     {
+        if (shouldStop())
+            return;
         Factor factor;
         for (auto const &leaf : leaves)
             for (auto const &where : leaf.where)
@@ -227,8 +232,9 @@ BoxProblem::BoxProblem(ScoredTrees const &trees, CellBox const &box, Index truth
         }
         factors_.push_back(std::move(factor));
     }
-    joinTrees(64);
     setThreshold(trees, truth, rival);
+    joinTrees(64, 1024, shouldStop);
+    complete_ = true;
 }
 
 void BoxProblem::setThreshold(ScoredTrees const &trees, Index truth, Index rival)
@@ -252,18 +258,20 @@ void BoxProblem::setThreshold(ScoredTrees const &trees, Index truth, Index rival
         threshold_ = 2 * trees.roundingOfSums();
 }
 
-void BoxProblem::joinTrees(Index mostLeaves)
+void BoxProblem::joinTrees(Index mostLeaves, Index mostPairs, std::function<bool()> const &shouldStop)
 {
     std::sort(
         factors_.begin(), factors_.end(),
         [](Factor const &a, Factor const &b)
         { return a.feature.size() != b.feature.size() ? a.feature.size() > b.feature.size() : a.feature < b.feature; });
-    for (std::size_t small = factors_.size(); small-- > 1;)
+    for (std::size_t small = factors_.size(); small-- > 1 && !shouldStop();)
         for (std::size_t large = 0; large < small; ++large)
         {
             if (!contains(factors_[large].feature, factors_[small].feature))
                 continue;
             bool const alone = factors_[small].features() == 1 && factors_[large].features() == 1;
+            if (!alone && factors_[large].leaves() * factors_[small].leaves() > mostPairs)
+                continue;
             auto joined = sum(factors_[large], factors_[small], features_,
                               alone ? std::numeric_limits<Index>::max() : mostLeaves);
             if (joined.value.empty())

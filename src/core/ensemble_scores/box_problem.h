@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "ensemble_scores/scored_trees.h"
@@ -41,8 +42,12 @@ public:
         [[nodiscard]] std::int32_t cells() const { return static_cast<std::int32_t>(firstCell.size()); }
     };
 
-    // The margin of class `truth` over `rival`; with one score the rival is the other class.
-    BoxProblem(ScoredTrees const &trees, CellBox const &box, Index truth, Index rival);
+    // The margin of class `truth` over `rival`; with one score the rival is the other class. Where `shouldStop` says
+    // so, the problem is left unfinished and `complete` is false.
+    BoxProblem(ScoredTrees const &trees, CellBox const &box, Index truth, Index rival,
+               std::function<bool()> const &shouldStop);
+
+    [[nodiscard]] bool complete() const { return complete_; }
 
     [[nodiscard]] double constant() const { return constant_; }
     [[nodiscard]] std::vector<Factor> const &factors() const { return factors_; }
@@ -53,10 +58,11 @@ public:
 
 private:
     void setThreshold(ScoredTrees const &trees, Index truth, Index rival);
-    void joinTrees(Index mostLeaves);
+    void joinTrees(Index mostLeaves, Index mostPairs, std::function<bool()> const &shouldStop);
 
     double constant_ = 0.0;
     double threshold_ = 0.0;
+    bool complete_ = false;
     std::vector<Factor> factors_;
     std::vector<Feature> features_;
 };

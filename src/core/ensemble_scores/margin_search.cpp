@@ -26,7 +26,7 @@ MarginSearch::MarginSearch(BoxProblem const &problem, std::vector<std::int32_t> 
       start_(start),
       isWrong_(std::move(isWrong)),
       shouldStop_(std::move(shouldStop)),
-      messages_(problem),
+      messages_(problem, shouldStop_),
       point_(start),
       factorsOf_(problem.features().size()),
       bestMargin_(std::numeric_limits<double>::infinity())
@@ -88,7 +88,7 @@ bool MarginSearch::descend(std::vector<std::int32_t> local)
         return true;
     std::size_t const n = local.size();
     std::size_t unchanged = 0;
-    for (std::size_t step = 0; unchanged < n && step < 20 * n; ++step)
+    for (std::size_t step = 0; unchanged < n && step < 20 * n && !shouldStop_(); ++step)
     {
         std::size_t const j = step % n;
         auto const cells = at(problem_.features()[j].cells());
@@ -160,8 +160,11 @@ MarginSearch::Part MarginSearch::treat(bool isRoot, Messages::Division &division
     ++parts_;
     messages_.refresh();
     double const threshold = problem_.threshold();
+    // A bound that a stop left unfinished proves nothing.
+    auto settled = [&](double bound)
+    { return bound > threshold && messages_.provenBound() > threshold && !shouldStop_(); };
     double last = messages_.bound();
-    if (last > threshold && messages_.provenBound() > threshold)
+    if (settled(last))
         return Part::settled;
     int const most = isRoot ? sweepsAtRoot : sweepsInside;
     for (int sweep = 0; sweep < most; ++sweep)
@@ -170,7 +173,7 @@ MarginSearch::Part MarginSearch::treat(bool isRoot, Messages::Division &division
             return Part::stopped;
         messages_.sweep(sweep % 2 != 0);
         double const bound = messages_.bound();
-        if (bound > threshold && messages_.provenBound() > threshold)
+        if (settled(bound))
             return Part::settled;
         if (isRoot && (sweep == 0 || sweep == 9 || sweep == 49) && descend(messages_.cheapest()))
             return Part::found;
@@ -183,6 +186,8 @@ MarginSearch::Part MarginSearch::treat(bool isRoot, Messages::Division &division
         return Part::found;
     if (isRoot && descendWithKicks())
         return Part::found;
+    if (shouldStop_())
+        return Part::stopped;
     division = messages_.division();
     if (!division.disputed)
     {
@@ -242,6 +247,8 @@ Outcome MarginSearch::run()
     }
     if (descend(local))
         return Outcome::fooled;
+    if (shouldStop_())
+        return Outcome::open;
     bool isRoot = true;
     while (true)
     {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace hardwood
 {
@@ -11,7 +12,8 @@ namespace
 constexpr double infinite = std::numeric_limits<double>::infinity();
 }
 
-Messages::Messages(BoxProblem const &problem) : problem_(problem)
+Messages::Messages(BoxProblem const &problem, std::function<bool()> shouldStop)
+    : problem_(problem), shouldStop_(std::move(shouldStop))
 {
     std::int32_t widest = 0;
     for (auto const &feature : problem.features())
@@ -63,7 +65,7 @@ void Messages::setRange(Index feature, std::int32_t low, std::int32_t high)
 
 void Messages::refresh()
 {
-    for (std::size_t f = 0; f < alive_.size(); ++f)
+    for (std::size_t f = 0; f < alive_.size() && !shouldStop_(); ++f)
     {
         auto const &factor = problem_.factors()[f];
         std::size_t const width = factor.feature.size();
@@ -99,6 +101,8 @@ void Messages::refresh()
 
 double Messages::leastOf(std::size_t factor) const
 {
+    if (alive_[factor] == 0)
+        return -infinite;  // not looked at since a stop
     auto const begin = cost_.begin() + static_cast<std::ptrdiff_t>(leafBegin_[factor]);
     return *std::min_element(begin, begin + static_cast<std::ptrdiff_t>(alive_[factor]));
 }
@@ -221,7 +225,7 @@ void Messages::passOver(std::size_t feature)
 void Messages::sweep(bool backward)
 {
     std::size_t const n = low_.size();
-    for (std::size_t k = 0; k < n; ++k)
+    for (std::size_t k = 0; k < n && !shouldStop_(); ++k)
         passOver(backward ? n - 1 - k : k);
 }
 

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "ensemble_scores/box_problem.h"
@@ -22,7 +23,8 @@ namespace hardwood
 class Messages
 {
 public:
-    explicit Messages(BoxProblem const &problem);
+    // Where `shouldStop` says so, a refresh or a sweep ends early; then bounds mean nothing until the next refresh.
+    Messages(BoxProblem const &problem, std::function<bool()> shouldStop);
 
     [[nodiscard]] Index features() const { return static_cast<Index>(low_.size()); }
     [[nodiscard]] std::int32_t low(Index feature) const { return low_[at(feature)]; }
@@ -65,6 +67,7 @@ private:
     void passOver(std::size_t feature);
 
     BoxProblem const &problem_;
+    std::function<bool()> shouldStop_;
     std::vector<std::int32_t> low_, high_;
     // A slot is a feature of a factor.
     std::vector<std::size_t> slotBegin_;  // of each factor

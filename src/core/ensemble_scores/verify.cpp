@@ -82,7 +82,9 @@ public:
         {
             if (rival == truth_)
                 continue;
-            BoxProblem const problem(trees_, box_, truth_, rival);
+            BoxProblem const problem(trees_, box_, truth_, rival, shouldStop);
+            if (!problem.complete())
+                return Verdict::open;
             if (plainBound(problem) > problem.threshold())
                 continue;
             MarginSearch search(
