@@ -8,6 +8,7 @@ import numpy as np
 
 import hardwood._core as _core
 from hardwood.arrays import IntArray
+from hardwood.solvers.greedy import Events, GreedyLearner
 from hardwood.solvers.relabel import relabel
 from hardwood.solvers.run import Run
 from hardwood.solvers.search.model import SearchModel, rows_of, tree_of
@@ -53,14 +54,14 @@ class LocalSearch:
 
     def _starts(self) -> Iterator[IntArray]:
         """Yield what is known already and greedy trees of every depth, with the best labels for their splits."""
-        from hardwood.solvers.greedy import GreedyLearner
-
-        problem = self.model.problem
+        problem, control = self.model.problem, self.run.control
         if self.run.best_index_tree is not None:
-            yield rows_of(relabel(self.run.best_index_tree, problem))
+            yield rows_of(relabel(self.run.best_index_tree, problem, control))
+        events = Events.sort(problem, control)
         for depth in range(1, self.model.depth + 1):
-            tree = GreedyLearner().grow(problem.replace(max_depth=depth), self.random)
-            yield rows_of(relabel(tree, problem))
+            shallow = problem.replace(max_depth=depth)
+            tree = GreedyLearner().grow(shallow, self.random, events=events, control=control)
+            yield rows_of(relabel(tree, problem, control))
             if tree.depth < depth:
                 return  # more depth gives the same tree
 

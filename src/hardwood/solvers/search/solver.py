@@ -13,7 +13,7 @@ import numpy as np
 
 import hardwood._core as _core
 from hardwood.problem.problem import Problem
-from hardwood.solvers.greedy import GreedyLearner
+from hardwood.solvers.greedy import Events, GreedyLearner
 from hardwood.solvers.options import AnyOf, Flag, Nothing, Option, RisingShares, Whole
 from hardwood.solvers.registry import Solver, register
 from hardwood.solvers.result import EndReason
@@ -87,10 +87,12 @@ class SearchSolver(Solver):
 
 def _report_greedy(problem: Problem, run: Run) -> None:
     """Report the greedy trees of every depth: on large data all else takes longer than a user may want to wait."""
+    events = Events.sort(problem, run.control)
     for depth in range(2, problem.max_depth + 1):
         if run.should_stop():
             return
-        tree = GreedyLearner().grow(problem.replace(max_depth=depth), np.random.default_rng(run.random_state))
+        rng = np.random.default_rng(run.random_state)
+        tree = GreedyLearner().grow(problem.replace(max_depth=depth), rng, events=events, control=run.control)
         run.report(tree)
         if tree.depth < depth:
             return  # more depth gives the same tree
