@@ -57,6 +57,9 @@ class ImpurityTwin:
         share = (total @ (left + leave)) / (total @ total)
         share = (lowest + highest) / 2 if lowest > highest else min(max(share, lowest), highest)
         moved = np.clip(self.rounded(share * total - left), 0, held)
+        if len(self.classes) == 2 and self.robust_weight == 1:
+            # The scan for two classes rounds what is on the left, not what moves: halves may fall to the other side.
+            return score(np.clip(self.rounded(share * total), left, left + held) - left), moved - leave
         return score(moved), moved - leave
 
 
