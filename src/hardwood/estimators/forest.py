@@ -142,11 +142,13 @@ class RobustForestClassifier(BaseRobustClassifier):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class with the most votes at each row of X, the first of several."""
-        return self.ensemble_.predict(self._validate(X).values)
+        table = self._validate(X)
+        return self.ensemble_.predict(table.values)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the share of the trees that votes for each class at each row of X."""
-        return self.ensemble_.votes(self._validate(X).values) / len(self.trees_)
+        table = self._validate(X)
+        return self.ensemble_.votes(table.values) / len(self.trees_)
 
     def adversarial_score(
         self, X: Any, y: Any, sample_weight: Any = None, *, attack: Any = None, time_limit: float | None = None
