@@ -1,0 +1,142 @@
+"""Searches that were broken on purpose: whatever they claim, the checker accepts nothing that is false.
+
+A copy of the core is built once, then broken in one place after the other. Each broken search writes proofs of what it
+believes; the checker, which knows nothing of all this, has to refuse some of them and must accept no false one.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hardwood_checker
+from hardwood import Problem, solve
+
+ROOT = Path(__file__).resolve().parents[2]
+SEARCH = Path("src/core/search")
+N_PROBLEMS = 60
+
+BREAKS = {
+    "a bound that is almost enough": (
+        "depth_two.cpp",
+        "if (left + right >= cutoff)",
+        "if (left + right + 70000 >= cutoff)",
+    ),
+    "the last threshold is skipped": (
+        "node.cpp",
+        "k < std::min(known.size(), end_); ++k)",
+        "k + 1 < std::min(known.size(), end_); ++k)",
+    ),
+    "shared samples are charged twice": ("node.h", "return {left, weight - left};", "return {weight, weight};"),
+    "bounds do not fall with weights": ("memory.h", "shift_ += taken;", "shift_ += 0 * taken;"),
+    "bounds of stumps do not fall": (
+        "depth_two.cpp",
+        "std::max<Weight>(0, child.bound[j] - taken)",
+        "std::max<Weight>(0, child.bound[j] - 0 * taken)",
+    ),
+    "a child has to prove too little": ("deeper.cpp", "cutoff - leftTarget);", "cutoff - leftTarget - 70000);"),
+    "a child is not tried as a leaf": ("node.cpp", "leaf.cost < best)", "leaf.cost < 0 * best)"),
+    "a threshold is passed over": (
+        "depth_two.cpp",
+        "            position = last + 1;",
+        "            position = last + 2;",
+    ),
+    "a deeper threshold is passed over": ("deeper.cpp", "        position = last + 1;", "        position = last + 2;"),
+    "who reaches right is wrong by one": ("depth_two.cpp", "upper[i] > last;", "upper[i] >= last;"),
+    "the last feature is forgotten": ("node.cpp", "turn < problem_.nFeatures;", "turn + 1 < problem_.nFeatures;"),
+    "a scan begins too late": (
+        "scan.h",
+        "for (Index k = 0; k < rising.size(); ++k)",
+        "for (Index k = 1; k < rising.size(); ++k)",
+    ),
+    "what is given up is not paid for": (
+        "depth_two.cpp",
+        "givenUp += own_[branch_.back()];",
+        "givenUp += 2 * own_[branch_.back()];",
+    ),
+}
+
+WRITE = """
+import json, sys
+import numpy as np
+from hardwood import Problem, solve
+from hardwood.errors import HardwoodError
+sys.path.insert(0, sys.argv[2])
+from test_broken_searches import problem_data
+outcomes = []
+for seed in range(int(sys.argv[3])):
+    X, y, radius, depth = problem_data(seed)
+    try:
+        result = solve(Problem.from_data(X, y, radius, depth), "search")
+        result.write_proof(f"{sys.argv[1]}/{seed}.hwp")
+        outcomes.append(result.bound)
+    except (HardwoodError, RuntimeError):
+        outcomes.append(None)
+print(json.dumps(outcomes))
+"""
+
+
+def problem_data(seed: int) -> tuple[np.ndarray, np.ndarray, float, int]:
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 12, (24, 3)).astype(float)
+    return X, rng.integers(0, 2 + seed % 2, 24), [0.0, 0.4, 0.6, 1.0][seed % 4], 2 + seed % 3 // 2
+
+
+@pytest.fixture(scope="module")
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A copy of the project whose core can be built again and again."""
+    folder = tmp_path_factory.mktemp("workshop")
+    shutil.copy(ROOT / "CMakeLists.txt", folder)
+    shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    yield folder
+    shutil.rmtree(folder)
+
+
+def build(folder: Path) -> None:
+    if not (folder / "build").is_dir():
+        command = ["cmake", "-S", ".", "-B", "build", "-G", "Ninja", f"-DPython_EXECUTABLE={sys.executable}"]
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    subprocess.run(["cmake", "--build", "build"], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("cmake") is None or shutil.which("ninja") is None, reason="cmake and ninja are needed")
+def test_the_checker_refuses_some_proof_of_every_broken_search(workshop: Path, tmp_path: Path) -> None:
+    truth = [solve(Problem.from_data(*problem_data(seed)), "search").objective for seed in range(N_PROBLEMS)]
+    refused = {}
+    for name, (file, right, wrong) in BREAKS.items():
+        source = workshop / SEARCH / file
+        intact = source.read_text()
+        assert intact.count(right) == 1, f"{name}: the place to break is not there (once)"
+        source.write_text(intact.replace(right, wrong))
+        build(workshop)
+        refused[name] = count_refused(workshop, tmp_path, truth)
+        source.write_text(intact)
+    print(json.dumps(refused, indent=2))
+    assert all(refused.values()), refused
+
+
+def count_refused(workshop: Path, folder: Path, truth: list[float]) -> int:
+    """Let the search of the workshop write proofs; nothing false may be accepted."""
+    environment = {"PYTHONPATH": str(workshop / "src"), "PATH": "/usr/bin:/bin"}
+    command = [sys.executable, "-c", WRITE, str(folder), str(Path(__file__).parent), str(N_PROBLEMS)]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=True)
+    refused = 0
+    for seed, bound in enumerate(json.loads(ended.stdout)):
+        X, y, _, _ = problem_data(seed)
+        if bound is None:
+            continue
+        try:
+            verdict = hardwood_checker.check(folder / f"{seed}.hwp", X, y)
+        except hardwood_checker.Refused:
+            refused += 1
+            continue
+        assert float(verdict.bound) <= truth[seed], (seed, verdict)
+    return refused
