@@ -46,16 +46,16 @@ def test_equal_ends_share_a_rank_and_infinite_ones_stand_outside() -> None:
 
 
 def test_a_lower_end_and_an_upper_end_just_above_it_are_one_but_not_the_other_way_round() -> None:
-    touching = clusters_of([1.0, 2.0], [2.0 + 1e-9, 3.0], [1.5, 2.5])
+    touching = clusters_of([1.1, 2.1], [2.1 + 1e-9, 3.1], [1.6, 2.6])
     assert touching.rank.tolist() == [[0, 1, 1, 2]]
-    assert (touching.first[0][1], touching.last[0][1]) == (2.0, 2.0 + 1e-9)
-    apart = clusters_of([1.0, 2.0 + 1e-9], [2.0, 3.0], [1.5, 2.5])
+    assert (touching.first[0][1], touching.last[0][1]) == (2.1, 2.1 + 1e-9)
+    apart = clusters_of([1.1, 2.1 + 1e-9], [2.1, 3.1], [1.6, 2.6])
     assert apart.rank.tolist() == [[0, 2, 1, 3]]
 
 
 def test_a_number_between_lower_ends_of_one_rank_stands_for_the_index_below() -> None:
     lower, upper = np.array([[1.0], [1.0 + 1e-9]]), np.array([[5.0], [6.0]])
-    ends = cluster_endpoints(lower, upper, np.array([[3.0], [3.0]]))
+    ends = cluster_endpoints(lower, upper, np.array([[3.1], [3.1]]))
     assert (ends.lower_rank[:, 0].tolist(), ends.upper_rank[:, 0].tolist()) == ([0, 0], [1, 2])
     assert ends.turn(0).tolist() == [1.0 + 1e-9, 5.0, 6.0]
     assert [index_of(b, 0, ends) for b in (0.9, 1.0, 1.0 + 1e-9, 4.0, 5.0)] == [-1, -1, 0, 0, 1]

@@ -117,12 +117,21 @@ def test_placing_thresholds_keeps_or_lowers_what_the_indices_cost(tiny: TinyProb
     assert placed.without_empty_leaves is placed
 
 
-def test_a_box_that_ends_within_rounding_of_the_threshold_reaches_both_sides() -> None:
+def test_a_box_that_ends_on_the_threshold_stays_left() -> None:
     tree = make_tree([0, -1, -1], [0.5, np.nan, np.nan], [1, -1, -1], [2, -1, -1], [-1, 0, 1], np.array([0, 1]), 1)
     X = np.array([[0.25], [0.75]])
-    assert adversarial_accuracy(tree, X, [0, 1], 0.25) == 0
+    # Quarters are what they are: [0, 0.5] is left of the threshold, [0.5, 1] has a point on it, which goes left.
+    assert adversarial_accuracy(tree, X, [0, 1], 0.25) == 0.5
+    assert adversarial_accuracy(tree, [[0.25]], [0], 0.25) == 1
     assert adversarial_accuracy(tree, X, [0, 1], 0.25 * (1 - 2e-9)) == 1
     np.testing.assert_allclose(robust_radius(tree, X, [0, 1]), [0.25, 0.25], rtol=2e-9)
+
+
+def test_a_box_that_ends_within_rounding_of_the_threshold_reaches_both_sides() -> None:
+    tree = make_tree([0, -1, -1], [0.5, np.nan, np.nan], [1, -1, -1], [2, -1, -1], [-1, 0, 1], np.array([0, 1]), 1)
+    X = np.array([[0.4], [0.6]])
+    assert adversarial_accuracy(tree, X, [0, 1], 0.1) == 0
+    assert adversarial_accuracy(tree, X, [0, 1], 0.1 * (1 - 2e-9)) == 1
     # A sample that cannot be moved is compared as it is.
     assert adversarial_accuracy(tree, [[0.5], [np.nextafter(0.5, 1)]], [0, 1], 0.0) == 1
 
@@ -201,7 +210,7 @@ def test_a_tree_that_breaks_a_limit_costs_infinitely_much() -> None:
 
 def test_a_tree_that_answers_other_classes_or_has_other_features_is_refused_as_a_start() -> None:
     problem = Problem.from_data([[0.0], [1.0]], ["a", "b"], 0.0, 1)
-    stump = Tree([0, -1, -1], [0.5, np.nan, np.nan], [1, -1, -1], [2, -1, -1], [-1, 0, 1], np.array(["a", "c"]), 1)
+    stump = make_tree([0, -1, -1], [0.5, np.nan, np.nan], [1, -1, -1], [2, -1, -1], [-1, 0, 1], np.array(["a", "c"]), 1)
     with pytest.raises(InvalidInputError, match="answers class 'c'; the classes of the data are 'a', 'b'"):
         to_indices(stump, problem)
     with pytest.raises(InvalidInputError, match="for 2 features, the data has 1"):

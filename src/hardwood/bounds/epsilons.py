@@ -170,8 +170,9 @@ def _errors_at(
     errors = np.full(len(radii), -1, np.int64)
 
     graph = ConflictGraph(family.vertices, family.vertex_weight)
-    # Boxes grow with the radius, and the conflicts with them; without two classes the bound need not.
-    grown = graph.is_bipartite
+    # Boxes grow with the radius (see `hardwood.problem.boxes`), and the conflicts with them; without two classes the
+    # bound need not.
+    grown = graph.is_bipartite and bool(np.all(np.diff(radii) > 1e-8 * radii[1:]))
 
     def solve(graph: ConflictGraph, e: int) -> ConflictGraph:
         errors[e] = graph.cover(family.rank(model.scaled(float(radii[e]))), grown=grown).weight

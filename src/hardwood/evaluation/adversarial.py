@@ -9,7 +9,7 @@ import numpy as np
 
 from hardwood import _core
 from hardwood.arrays import BoolArray, FloatArray
-from hardwood.problem.boxes import lower_end, noise, upper_end
+from hardwood.problem.boxes import lower_end, rounding_noise, upper_end
 from hardwood.tree.attacked import AttackedData
 from hardwood.tree.tree import Tree
 
@@ -124,7 +124,7 @@ def _largest_factor(
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         way = np.maximum(gap, 0.0)
         # Where the quotient is beyond all numbers, the largest one keeps out as well.
-        factor = np.clip((way - noise(x, way, rounding)) / reach, 0.0, np.finfo(np.float64).max)
+        factor = np.clip((way - rounding_noise(x, way, rounding)) / reach, 0.0, np.finfo(np.float64).max)
     factor[np.isinf(reach)] = 0.0
     # Rounding of the quotient must not carry the end across.
     step = np.finfo(np.float64).eps

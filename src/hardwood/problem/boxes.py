@@ -6,21 +6,25 @@ Data have few decimals, so boxes that touch exactly in decimal arithmetic end up
 and ``0.40 - 0.05`` differ in the last bit. An end of a box therefore reaches a little farther than the arithmetic says,
 by as much as the arithmetic can be wrong. With the radius Δ of that side of that sample::
 
-    lower = x - Δ - ν        upper = x + Δ + ν        ν = max(1e-9 Δ, 4 ulp(|x| + Δ)),   0 where Δ = 0
+    lower = x - Δ - ν        upper = x + Δ + ν        ν = max(1e-9 Δ, 4 ulp(|x| + Δ)),   0 where nothing was rounded
 
-in float64, with the ulp of the type in which the data came (float32 data are rounded to float32). Everything else,
+in float64, with the ulp of the type in which the data came (float32 data are rounded to float32). Nothing was rounded
+where Δ = 0, and where x and Δ are both multiples of 2⁻²⁰ up to 2³² in all: whole numbers, halves, quarters are what
+they are, and so are their sums. There a box that ends on a threshold stays on its side of it, as exact arithmetic
+says. Everything else,
 ranks, conflicts, searches, bounds, evaluation, compares these two numbers as they are, and thresholds with them. So
 
 1. where the attacker cannot move a feature, distinct values are distinct: ν is 0 there;
 2. what is computed is exact for an attacker whose radii are larger by one part in 10⁹ or by rounding. Nothing is
    chained: no end moves because of another one;
 3. boxes that touch in decimals touch: the arithmetic ``x ± Δ`` on rounded x and Δ is wrong by less than 2 ulp of
-   |x| + Δ on each side, so the widened boxes overlap;
+   |x| + Δ on each side, so the widened boxes overlap; where nothing was rounded the end is the decimal one;
 4. a row changes nothing for the other rows: its boxes depend on itself alone;
 5. no tree beats a proven optimum or an exact bound: whoever judges a tree by these boxes makes the very comparisons
    that were made to find the optimum, for every threshold whatever.
 
-All operations are monotone in Δ, so boxes grow with the radius, and conflicts with them.
+Boxes grow with the radius, and conflicts with them, for radii that differ by more than one part in 10⁸: ν is monotone
+in Δ but for its absence where nothing was rounded.
 """
 
 from __future__ import annotations
@@ -41,15 +45,24 @@ if TYPE_CHECKING:
 
 RELATIVE_NOISE = 1e-9
 """Share of its radius by which an end may be off."""
+EXACT_STEPS, EXACT_UP_TO = 2.0**20, 2.0**32
+"""Numbers in steps of so many parts of 1, and up to this size, were not rounded by anyone."""
 ULPS = 4
 """Units in the last place by which an end may be off."""
 
-_LARGEST = float(np.finfo(np.float64).max)
+_LARGEST = float(np.nextafter(np.finfo(np.float64).max, 0))  # the next number above it is still one
 _ROWS_AT_ONCE = 1 << 14
 
 
 def noise(x: FloatArray, reach: FloatArray, rounding: FloatArray = EXACT_DOUBLE) -> FloatArray:
-    """Return by how much the ends ``x ± reach`` may be wrong; see the module.
+    """Return by how much the ends ``x ± reach`` may be wrong, 0 where nothing was rounded; see the module."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        fine = (x * EXACT_STEPS == np.rint(x * EXACT_STEPS)) & (reach * EXACT_STEPS == np.rint(reach * EXACT_STEPS))
+        return np.where(fine & (np.abs(x) + reach <= EXACT_UP_TO), 0.0, rounding_noise(x, reach, rounding))
+
+
+def rounding_noise(x: FloatArray, reach: FloatArray, rounding: FloatArray = EXACT_DOUBLE) -> FloatArray:
+    """Return by how much the ends ``x ± reach`` may be wrong if anything was rounded.
 
     Parameters
     ----------
