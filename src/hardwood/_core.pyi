@@ -40,6 +40,27 @@ def fooled(
 ) -> BoolArray:
     """Return whether each row's box reaches a leaf of another label."""
 
+def fooled_under_attack(
+    feature: IntArray,
+    threshold: FloatArray,
+    left: IntArray,
+    right: IntArray,
+    leaf_label: IntArray,
+    low: FloatArray,
+    high: FloatArray,
+    down: FloatArray,
+    up: FloatArray,
+    group: IntArray,
+    rounding: FloatArray,
+    label: IntArray,
+) -> BoolArray:
+    """As `fooled`, for boxes around samples whose ends are computed where the tree asks for them."""
+
+def box_ends(
+    low: FloatArray, high: FloatArray, down: FloatArray, up: FloatArray, group: IntArray, rounding: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return both ends of the boxes of all samples; see hardwood.problem.boxes."""
+
 def reached_nodes(
     feature: IntArray, threshold: FloatArray, left: IntArray, right: IntArray, lower: FloatArray, upper: FloatArray
 ) -> BoolArray:

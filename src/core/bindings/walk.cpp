@@ -2,6 +2,7 @@
 #include "walk/walk.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "bindings/bind.h"
 #include "bindings/trees.h"
@@ -59,6 +60,69 @@ auto pyFooled(Ints feature, Floats threshold, Ints left, Ints right, Ints leafLa
     }
     raisePending();
     return handOver(std::move(out));
+}
+
+// The samples and radii of an attack, and the rounding of each feature.
+struct AttackArrays
+{
+    Array<Rounding> rounding;
+    Attacked attacked;
+};
+
+AttackArrays attackedOf(FloatRows const &low, FloatRows const &high, FloatRows const &down, FloatRows const &up,
+                        Ints const &group, FloatRows const &rounding)
+{
+    Attacked attacked{gridOf(low), gridOf(high), gridOf(down), gridOf(up), spanOf(group), {}};
+    auto const spacings = gridOf(rounding);
+    auto const p = attacked.low.columns();
+    requireSameShape(attacked.low, attacked.high, "low and high");
+    requireSameShape(attacked.down, attacked.up, "down and up");
+    require(attacked.down.columns() == p, "down and up must have the features of the samples");
+    require(attacked.group.size() == attacked.low.rows(), "group must have an entry per sample");
+    requireRange(attacked.group, 0, attacked.down.rows() - 1, "group");
+    require(spacings.rows() == 2 && (spacings.columns() == p || spacings.columns() == 1),
+            "rounding must have the shape (2, features) or (2, 1)");
+    auto each = Array<Rounding>::unwritten(p);
+    for (Index j = 0; j != p; ++j)
+    {
+        auto const column = spacings.columns() == 1 ? 0 : j;
+        each[j] = {spacings(0, column) / std::numeric_limits<double>::epsilon(), spacings(1, column)};
+    }
+    attacked.rounding = each.view();
+    return {std::move(each), attacked};
+}
+
+auto pyFooledUnderAttack(Ints feature, Floats threshold, Ints left, Ints right, Ints leafLabel, FloatRows low,
+                         FloatRows high, FloatRows down, FloatRows up, Ints group, FloatRows rounding, Ints label)
+{
+    auto const arrays = attackedOf(low, high, down, up, group, rounding);
+    auto const own = spanOf(label);
+    require(own.size() == arrays.attacked.low.rows(), "label must have an entry per sample");
+    auto const nodes =
+        nodesOf<double>({spanOf(feature), spanOf(threshold), spanOf(left), spanOf(right), spanOf(leafLabel)},
+                        arrays.attacked.low.columns());
+    auto out = Array<bool>::unwritten(own.size());
+    {
+        nb::gil_scoped_release unlocked;
+        Interruptible control;
+        fooled(nodes, arrays.attacked, own, out.view(), control);
+    }
+    raisePending();
+    return handOver(std::move(out));
+}
+
+auto pyBoxEnds(FloatRows low, FloatRows high, FloatRows down, FloatRows up, Ints group, FloatRows rounding)
+{
+    auto const arrays = attackedOf(low, high, down, up, group, rounding);
+    auto const n = arrays.attacked.low.rows(), p = arrays.attacked.low.columns();
+    auto lower = Array<double>::unwritten(n * p), upper = Array<double>::unwritten(n * p);
+    {
+        nb::gil_scoped_release unlocked;
+        Interruptible control;
+        boxEnds(arrays.attacked, Grid<double>(lower.data(), n, p), Grid<double>(upper.data(), n, p), control);
+    }
+    raisePending();
+    return nb::make_tuple(handOver(std::move(lower), n, p), handOver(std::move(upper), n, p));
 }
 
 auto pyReachedNodes(Ints feature, Floats threshold, Ints left, Ints right, FloatRows lower, FloatRows upper)
@@ -140,6 +204,12 @@ void bindWalk(nb::module_ &m)
     m.def("fooled", pyFooled, array("feature"), array("threshold"), array("left"), array("right"), array("leaf_label"),
           array("lower"), array("upper"), array("label"),
           "Return whether the box of each row reaches a leaf whose label is not the row's.");
+    m.def("fooled_under_attack", pyFooledUnderAttack, array("feature"), array("threshold"), array("left"),
+          array("right"), array("leaf_label"), array("low"), array("high"), array("down"), array("up"), array("group"),
+          array("rounding"), array("label"),
+          "As `fooled`, for boxes around samples whose ends are computed where the tree asks for them.");
+    m.def("box_ends", pyBoxEnds, array("low"), array("high"), array("down"), array("up"), array("group"),
+          array("rounding"), "Return both ends of the boxes of all samples; see hardwood.problem.boxes.");
     m.def("reached_nodes", pyReachedNodes, array("feature"), array("threshold"), array("left"), array("right"),
           array("lower"), array("upper"), "Return whether the box of each row reaches each node.");
     char const *const aboutLeaves =

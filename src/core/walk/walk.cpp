@@ -55,6 +55,40 @@ bool fooled(Span<FloatNode const> nodes, AttackedSamples const &samples, Span<bo
     return true;
 }
 
+bool fooled(Span<FloatNode const> nodes, Attacked const &samples, Span<Index const> label, Span<bool> out,
+            Control &control)
+{
+    Ticker stop(control);
+    auto stack = Array<std::int32_t>::unwritten(nodes.size());
+    for (Index i = 0; i != samples.low.rows(); ++i)
+    {
+        auto const own = label[i];
+        out[i] = visitLeaves(nodes, 0, LazyBox{samples, i}, stack.view(),
+                             [&](Index leaf) { return nodes[leaf].label != own; });
+        if (stop())
+            return false;
+    }
+    return true;
+}
+
+bool boxEnds(Attacked const &samples, Grid<double> lower, Grid<double> upper, Control &control)
+{
+    Ticker stop(control, 1 << 18);
+    for (Index i = 0; i != samples.low.rows(); ++i)
+    {
+        auto const low = samples.low.row(i), high = samples.high.row(i);
+        auto const down = samples.down.row(samples.group[i]), up = samples.up.row(samples.group[i]);
+        for (Index j = 0; j != samples.low.columns(); ++j)
+        {
+            lower(i, j) = lowerEnd(low[j], down[j], samples.rounding[j]);
+            upper(i, j) = upperEnd(high[j], up[j], samples.rounding[j]);
+        }
+        if (stop(samples.low.columns()))
+            return false;
+    }
+    return true;
+}
+
 bool reachedNodes(Span<FloatNode const> nodes, Grid<double const> lower, Grid<double const> upper, Grid<bool> out,
                   Control &control)
 {

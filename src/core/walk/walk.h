@@ -9,6 +9,7 @@
 #pragma once
 
 #include "control.h"
+#include "ends.h"
 #include "reach.h"
 
 namespace hardwood
@@ -26,6 +27,13 @@ bool apply(Span<FloatNode const> nodes, Grid<double const> X, Span<Index> leaf, 
 
 // Write whether the box of each sample reaches a leaf whose label is not the sample's.
 bool fooled(Span<FloatNode const> nodes, AttackedSamples const &samples, Span<bool> out, Control &control);
+
+// The same for samples whose boxes are computed where the tree asks for them.
+bool fooled(Span<FloatNode const> nodes, Attacked const &samples, Span<Index const> label, Span<bool> out,
+            Control &control);
+
+// Write both ends of all boxes.
+bool boxEnds(Attacked const &samples, Grid<double> lower, Grid<double> upper, Control &control);
 
 // Write whether the box of each row reaches each node; children stand behind their parents.
 bool reachedNodes(Span<FloatNode const> nodes, Grid<double const> lower, Grid<double const> upper, Grid<bool> out,

@@ -124,8 +124,12 @@ def _largest_factor(
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         way = np.maximum(gap, 0.0)
         # Where the quotient is beyond all numbers, the largest one keeps out as well.
-        factor = np.clip((way - rounding_noise(x, way, rounding)) / reach, 0.0, np.finfo(np.float64).max)
-    factor[np.isinf(reach)] = 0.0
+        largest = np.finfo(np.float64).max
+        factor = np.clip((way - rounding_noise(x, way, rounding)) / reach, 0.0, largest)
+        # Where nothing is rounded all of the way keeps out.
+        whole = np.clip(way / reach, 0.0, largest)
+    factor[np.isinf(reach)] = whole[np.isinf(reach) | (reach == 0)] = 0.0
+    factor = np.where(keeps_out(whole), whole, factor)
     # Rounding of the quotient must not carry the end across.
     step = np.finfo(np.float64).eps
     crosses = (reach > 0) & (factor > 0) & ~keeps_out(factor)

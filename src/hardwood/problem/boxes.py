@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hardwood import _core
 from hardwood.arrays import FloatArray, IntArray
 from hardwood.data.frames import EXACT_DOUBLE, has_missing
 
@@ -51,7 +52,6 @@ ULPS = 4
 """Units in the last place by which an end may be off."""
 
 _LARGEST = float(np.nextafter(np.finfo(np.float64).max, 0))  # the next number above it is still one
-_ROWS_AT_ONCE = 1 << 14
 
 
 def noise(x: FloatArray, reach: FloatArray, rounding: FloatArray = EXACT_DOUBLE) -> FloatArray:
@@ -112,6 +112,39 @@ class Boxes:
         return len(self.label)
 
 
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """What makes the ends of boxes: the samples, and the attacker's radii by group of samples.
+
+    Attributes
+    ----------
+    low, high : C-contiguous float array of shape (n_samples, n_features)
+        The samples, or where they can be already without a radius.
+    down, up : float array of shape (n_groups, n_features)
+    group : int array of shape (n_samples,)
+    rounding : float array of shape (2, n_features) or (2, 1)
+        See `hardwood.data.frames.Table`.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    down: FloatArray
+    up: FloatArray
+    group: IntArray
+    rounding: FloatArray
+
+    @property
+    def arrays(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, IntArray, FloatArray]:
+        """All of them, as the core takes them."""
+        rows = (np.ascontiguousarray(a) for a in (self.low, self.high, self.down, self.up))
+        low, high, down, up = rows
+        return low, high, down, up, self.group, np.ascontiguousarray(self.rounding)
+
+    def ends(self) -> tuple[FloatArray, FloatArray]:
+        """Both ends of all boxes, as `lower_end` and `upper_end` compute them."""
+        return _core.box_ends(*self.arrays)
+
+
 def ends_under_attack(
     matrix: FloatArray,
     attack: AttackModel,
@@ -121,7 +154,20 @@ def ends_under_attack(
     encoding: CategoryEncoding | None = None,
     rounding: FloatArray = EXACT_DOUBLE,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return both ends of the box in which an attacker can move each sample.
+    """Return both ends of the box in which an attacker can move each sample; see `reach_under_attack`."""
+    return reach_under_attack(matrix, attack, names, classes, group, encoding, rounding).ends()
+
+
+def reach_under_attack(
+    matrix: FloatArray,
+    attack: AttackModel,
+    names: tuple[str, ...] | None,
+    classes: NDArray[Any] | None,
+    group: IntArray,
+    encoding: CategoryEncoding | None = None,
+    rounding: FloatArray = EXACT_DOUBLE,
+) -> Reach:
+    """Return what makes the box in which an attacker can move each sample.
 
     Parameters
     ----------
@@ -148,9 +194,4 @@ def ends_under_attack(
     if has_missing(matrix):
         missing = np.isnan(matrix)
         low, high = np.where(missing, -np.inf, low), np.where(missing, np.inf, high)
-    lower, upper = np.empty(matrix.shape), np.empty(matrix.shape)
-    for start in range(0, len(matrix), _ROWS_AT_ONCE):
-        rows = slice(start, start + _ROWS_AT_ONCE)
-        lower[rows] = lower_end(low[rows], down[group[rows]], rounding)
-        upper[rows] = upper_end(high[rows], up[group[rows]], rounding)
-    return lower, upper
+    return Reach(low, high, down, up, group, rounding)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,8 @@ from hardwood.data.frames import column_names, has_missing
 from hardwood.data.labels import as_labels, encode_labels
 from hardwood.data.weights import as_weights
 from hardwood.errors import InvalidInputError
-from hardwood.problem.boxes import Boxes, ends_under_attack
-from hardwood.tree.reach import fooled
+from hardwood.problem.boxes import Boxes, Reach, reach_under_attack
+from hardwood.tree.reach import fooled_under_attack
 from hardwood.tree.tree import Tree
 
 
@@ -32,8 +33,10 @@ class AttackedData:
     attack : AttackModel
     names : tuple of str or None
         How the attack may call features.
-    boxes : Boxes
-        A label that the tree does not know has code -1 and is always wrong.
+    label, weight : array of shape (n_samples,)
+        Class indices and weights. A label that the tree does not know has code -1 and is always wrong.
+    reach : Reach
+        What makes the boxes.
     """
 
     tree: Tree
@@ -41,7 +44,9 @@ class AttackedData:
     rounding: FloatArray
     attack: AttackModel
     names: tuple[str, ...] | None
-    boxes: Boxes
+    label: IntArray
+    weight: FloatArray
+    reach: Reach
 
     @classmethod
     def prepare(cls, tree: Tree, X: Any, y: Any, attack: Any, sample_weight: Any = None) -> AttackedData:
@@ -52,18 +57,17 @@ class AttackedData:
         weight = as_weights(sample_weight, len(table))
         model = AttackModel.parse(attack)
         classes, group = _groups(model, tree, label)
-        lower, upper = ends_under_attack(table.values, model, names, classes, group, tree.encoding, table.rounding)
-        boxes = Boxes(lower, upper, label, weight)
-        return cls(tree, table.values, table.rounding, model, names, boxes)
+        reach = reach_under_attack(table.values, model, names, classes, group, tree.encoding, table.rounding)
+        return cls(tree, table.values, table.rounding, model, names, label, weight, reach)
 
-    @property
-    def label(self) -> IntArray:
-        """Class indices."""
-        return self.boxes.label
+    @cached_property
+    def boxes(self) -> Boxes:
+        """The boxes, with labels and weights."""
+        return Boxes(*self.reach.ends(), self.label, self.weight)
 
     def fooled(self) -> BoolArray:
         """Whether the attacker can make the tree misclassify each sample."""
-        return fooled(self.tree, self.boxes)
+        return fooled_under_attack(self.tree, self.reach, self.label)
 
     def radii(self) -> tuple[FloatArray, FloatArray]:
         """How far the attacker moves each feature of each sample down and up, of shape (n_samples, n_features)."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from hardwood import _core
 from hardwood.arrays import BoolArray, IntArray
-from hardwood.problem.boxes import Boxes
+from hardwood.problem.boxes import Boxes, Reach
 from hardwood.problem.problem import Problem
 from hardwood.tree.tree import Tree
 
@@ -30,6 +30,12 @@ def fooled(tree: Tree, boxes: Boxes) -> BoolArray:
     return _core.fooled(
         t.feature, t.threshold, t.left, t.right, t.label, boxes.lower, boxes.upper, boxes.label
     )  # fmt: skip
+
+
+def fooled_under_attack(tree: Tree, reach: Reach, label: IntArray) -> BoolArray:
+    """Return what `fooled` does, for boxes whose ends are computed only where the tree asks for them."""
+    t = tree.without_empty_leaves
+    return _core.fooled_under_attack(t.feature, t.threshold, t.left, t.right, t.label, *reach.arrays, label)
 
 
 def robust_errors(tree: Tree, problem: Problem) -> BoolArray:

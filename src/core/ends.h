@@ -1,0 +1,114 @@
+// The ends of a box around a sample: x - Δ and x + Δ, each a little farther out, by as much as that arithmetic can be wrong.
+//
+// The rule, and why proofs hold with it, stands in hardwood/problem/boxes.py, which says the same in NumPy; a test holds the
+// two together, bit by bit. With the radius Δ of that side of that sample
+//
+//     lower = x - Δ - ν      upper = x + Δ + ν      ν = max(1e-9 Δ, 4 ulp(|x| + Δ)), 0 where nothing was rounded
+//
+// Here an end is computed only when a tree asks for it.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "reach.h"
+
+namespace hardwood
+{
+// To what the numbers of a feature were rounded: relative spacing as a multiple of that of a double, and least spacing.
+struct Rounding
+{
+    double relative;
+    double least;
+};
+
+// The distance from a number >= 0 to the next larger one; the largest number stands for all beyond it.
+[[nodiscard]] inline double spacing(double size)
+{
+    constexpr double largest = std::numeric_limits<double>::max();
+    auto const below = std::bit_cast<double>(std::bit_cast<std::uint64_t>(largest) - 1);
+    auto const from = std::min(size, below);
+    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(from) + 1) - from;
+}
+
+// Whether x and the radius are multiples of 2^-20 and small enough that neither they nor their sum were rounded.
+[[nodiscard]] inline bool nothingWasRounded(double x, double radius)
+{
+    constexpr double steps = 1 << 20;
+    constexpr double most = 4294967296.0;
+    if (!(std::abs(x) + radius <= most))
+        return false;
+    auto const isWhole = [](double number) { return static_cast<double>(static_cast<std::int64_t>(number)) == number; };
+    return isWhole(x * steps) && isWhole(radius * steps);
+}
+
+[[nodiscard]] inline double noise(double x, double radius, Rounding rounding)
+{
+    if (!(radius > 0) || nothingWasRounded(x, radius))
+        return 0.0;
+    auto const ulp = std::max(spacing(std::abs(x) + radius) * rounding.relative, rounding.least);
+    return std::max(1e-9 * radius, 4 * ulp);
+}
+
+[[nodiscard]] inline double lowerEnd(double x, double radius, Rounding rounding)
+{
+    return (x - radius) - noise(x, radius, rounding);
+}
+
+[[nodiscard]] inline double upperEnd(double x, double radius, Rounding rounding)
+{
+    return (x + radius) + noise(x, radius, rounding);
+}
+
+// Samples, or where they can be already without a radius, with the attacker's radii by group of samples.
+struct Attacked
+{
+    Grid<double const> low;
+    Grid<double const> high;
+    Grid<double const> down;   // a row per group
+    Grid<double const> up;
+    Span<Index const> group;   // of each sample
+    Span<Rounding const> rounding;  // of each feature
+};
+
+// The box of one of them, an end at a time. Most splits are far away, where noise does not matter.
+struct LazyBox
+{
+    Attacked const &all;
+    Index sample;
+
+    // Whether an end at a distance > 0 beyond a threshold may still reach it. Generous: the noise is half of this.
+    [[nodiscard]] static bool isNear(double distance, double x, double radius, Rounding rounding)
+    {
+        constexpr double unit = std::numeric_limits<double>::epsilon();
+        return distance <= (2e-9 + 8 * unit * rounding.relative) * (std::abs(x) + radius) + 8 * rounding.least;
+    }
+
+    [[nodiscard]] bool left(FloatNode const &node, Index) const
+    {
+        auto const x = all.low(sample, node.feature);
+        auto const radius = all.down(all.group[sample], node.feature);
+        auto const end = x - radius;
+        if (reachesLeft(end, node.threshold))
+            return true;
+        auto const rounding = all.rounding[node.feature];
+        return isNear(end - node.threshold, x, radius, rounding) &&
+               reachesLeft(lowerEnd(x, radius, rounding), node.threshold);
+    }
+
+    [[nodiscard]] bool right(FloatNode const &node, Index) const
+    {
+        auto const x = all.high(sample, node.feature);
+        auto const radius = all.up(all.group[sample], node.feature);
+        auto const end = x + radius;
+        if (reachesRight(end, node.threshold))
+            return true;
+        auto const rounding = all.rounding[node.feature];
+        return isNear(node.threshold - end, x, radius, rounding) &&
+               reachesRight(upperEnd(x, radius, rounding), node.threshold);
+    }
+};
+}  // namespace hardwood
