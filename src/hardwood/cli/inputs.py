@@ -18,7 +18,7 @@ from hardwood.data.csv import CsvTable, read_csv
 from hardwood.errors import InvalidInputError
 from hardwood.export.model_file import Model
 from hardwood.problem.problem import Problem, fit_attack, prepare
-from hardwood.solvers.options import MOST_JOBS, N_JOBS, Whole, count_threads
+from hardwood.solvers.options import MOST_JOBS, Whole, count_threads
 from hardwood.tree.tree import Tree
 
 DataArgument = Annotated[Path, typer.Argument(help="CSV file with a header row.", show_default=False)]
@@ -45,7 +45,7 @@ JobsOption = Annotated[int, typer.Option("--jobs", "-j", help="Threads to use, w
 
 def checked_jobs(jobs: int) -> int:
     """Return the number of threads that ``--jobs`` stands for."""
-    if not N_JOBS.kind.accepts(jobs):
+    if jobs != -1 and not 1 <= jobs <= MOST_JOBS:
         raise InvalidInputError(f"--jobs {jobs}; it must be {Whole(1, MOST_JOBS).text}, or -1 for all cores")
     return count_threads(jobs)
 
