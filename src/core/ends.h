@@ -1,7 +1,8 @@
-// The ends of a box around a sample: x - Δ and x + Δ, each a little farther out, by as much as that arithmetic can be wrong.
+// The ends of a box around a sample: x - Δ and x + Δ, each a little farther out, by as much as that arithmetic can be
+// wrong.
 //
-// The rule, and why proofs hold with it, stands in hardwood/problem/boxes.py, which says the same in NumPy; a test holds the
-// two together, bit by bit. With the radius Δ of that side of that sample
+// The rule, and why proofs hold with it, stands in hardwood/problem/boxes.py, which says the same in NumPy; a test
+// holds the two together, bit by bit. With the radius Δ of that side of that sample
 //
 //     lower = x - Δ - ν      upper = x + Δ + ν      ν = max(1e-9 Δ, 4 ulp(|x| + Δ)), 0 where nothing was rounded
 //
@@ -68,9 +69,9 @@ struct Attacked
 {
     Grid<double const> low;
     Grid<double const> high;
-    Grid<double const> down;   // a row per group
+    Grid<double const> down;  // a row per group
     Grid<double const> up;
-    Span<Index const> group;   // of each sample
+    Span<Index const> group;        // of each sample
     Span<Rounding const> rounding;  // of each feature
 };
 
