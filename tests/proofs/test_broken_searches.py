@@ -34,7 +34,7 @@ BREAKS = {
         "k < std::min(known.size(), end_); ++k)",
         "k + 1 < std::min(known.size(), end_); ++k)",
     ),
-    "shared samples are charged twice": ("node.h", "return {left, weight - left};", "return {weight, weight};"),
+    "shared samples are charged twice": ("node.h", "(toLeft ? weight - part : weight)", "(toLeft ? weight : weight)"),
     "bounds do not fall with weights": ("memory.h", "shift_ += taken;", "shift_ += 0 * taken;"),
     "bounds of stumps do not fall": (
         "depth_two.cpp",
@@ -49,7 +49,7 @@ BREAKS = {
         "            position = last + 2;",
     ),
     "a deeper threshold is passed over": ("deeper.cpp", "        position = last + 1;", "        position = last + 2;"),
-    "who reaches right is wrong by one": ("depth_two.cpp", "upper[i] > last;", "upper[i] >= last;"),
+    "who reaches right is wrong by one": ("depth_two.cpp", "upper[k] > last;", "upper[k] >= last;"),
     "the last feature is forgotten": ("node.cpp", "turn < problem_.nFeatures;", "turn + 1 < problem_.nFeatures;"),
     "a scan begins too late": (
         "scan.h",
