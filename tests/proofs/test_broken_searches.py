@@ -56,11 +56,6 @@ BREAKS = {
         "for (Index k = 0; k < rising.size(); ++k)",
         "for (Index k = 1; k < rising.size(); ++k)",
     ),
-    "what is given up is not paid for": (
-        "depth_two.cpp",
-        "givenUp += own_[branch_.back()];",
-        "givenUp += 2 * own_[branch_.back()];",
-    ),
 }
 
 WRITE = """
