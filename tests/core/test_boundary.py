@@ -133,8 +133,10 @@ def test_ctrl_c_ends_a_long_call() -> None:
     # A chain of intervals that all meet, none in conflict: all pairs would have to be looked at, which takes minutes.
     code = (
         "import numpy as np; from hardwood import _core\n"
-        "n = 400_000; r = np.zeros((n, 1), np.int32); label = np.zeros(n, np.int64); print('go', flush=True)\n"
-        "try: _core.sweep_for_conflict(r, r, label, 0)\n"
+        "n = 400_000; r = np.zeros((n, 1), np.int32); label = np.zeros(n, np.int64)\n"
+        "try:\n"
+        "    print('go', flush=True)\n"  # inside the try: the signal may come before the call has begun
+        "    _core.sweep_for_conflict(r, r, label, 0)\n"
         "except KeyboardInterrupt: print('stopped')\n"
     )
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
