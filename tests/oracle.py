@@ -62,7 +62,8 @@ class NoisyProblem(TinyProblem):
     """The same in numbers that were rounded: every end may be off by its noise, and is moved outwards by a share of it.
 
     The noise of an end with radius r around x is the larger of r / 10⁹ and 4 units in the last place of |x| + r, for
-    numbers of so many significant bits; it is 0 where r is 0, or where x and r are multiples of 2⁻²⁰ up to 2³².
+    numbers of so many significant bits; it is 0 where r is 0, or where x and r are multiples of 2⁻²⁰ and of 2²⁰ such
+    units (2¹⁰ where there are fewer than 53 bits).
     """
 
     bits: int = 53
@@ -72,13 +73,14 @@ class NoisyProblem(TinyProblem):
     def noise(self, x: Fraction, radius: Number) -> Fraction:
         if radius in (0, inf):
             return Fraction(0)
-        if all((number * 2**20).denominator == 1 for number in (x, Fraction(radius))) and abs(x) + radius <= 2**32:
-            return Fraction(0)  # whole numbers, halves, quarters: nothing was rounded
         size = min(abs(x) + Fraction(radius), LARGEST)
         exponent = size.numerator.bit_length() - size.denominator.bit_length()
         if Fraction(2) ** exponent > size:
             exponent -= 1
         ulp = Fraction(2) ** max(exponent + 1 - self.bits, self.least_exponent)
+        step = max(Fraction(1, 2**20), ulp * 2 ** (20 if self.bits == 53 else 10))
+        if all((number / step).denominator == 1 for number in (x, Fraction(radius))):
+            return Fraction(0)  # whole numbers, halves, quarters: nothing was rounded
         return max(Fraction(radius) / 10**9, 4 * ulp)
 
     def box(self, i: int, j: int) -> tuple[Number, Number]:

@@ -35,23 +35,24 @@ struct Rounding
     return std::bit_cast<double>(std::bit_cast<std::uint64_t>(from) + 1) - from;
 }
 
-// Whether x and the radius are multiples of 2^-20 and small enough that neither they nor their sum were rounded.
-[[nodiscard]] inline bool nothingWasRounded(double x, double radius)
+// Whether x and the radius are multiples of a step so much coarser than the floats around that nobody rounded them.
+[[nodiscard]] inline bool nothingWasRounded(double x, double radius, double ulp, Rounding rounding)
 {
-    constexpr double steps = 1 << 20;
-    constexpr double most = 4294967296.0;
-    if (!(std::abs(x) + radius <= most))
-        return false;
+    constexpr double finest = 1.0 / (1 << 20);
+    if (!std::isfinite(x) || !std::isfinite(radius))
+        return true;  // an end that is infinite anyway
+    // The step is a power of two, and |x| and the radius are below 2^54 ulp: both quotients are exact and below 2^44.
+    auto const step = std::max(finest, ulp * (rounding.relative > 1 ? 1 << 10 : 1 << 20));
     auto const isWhole = [](double number) { return static_cast<double>(static_cast<std::int64_t>(number)) == number; };
-    return isWhole(x * steps) && isWhole(radius * steps);
+    return isWhole(x / step) && isWhole(radius / step);
 }
 
 [[nodiscard]] inline double noise(double x, double radius, Rounding rounding)
 {
-    if (!(radius > 0) || nothingWasRounded(x, radius))
+    if (!(radius > 0))
         return 0.0;
     auto const ulp = std::max(spacing(std::abs(x) + radius) * rounding.relative, rounding.least);
-    return std::max(1e-9 * radius, 4 * ulp);
+    return nothingWasRounded(x, radius, ulp, rounding) ? 0.0 : std::max(1e-9 * radius, 4 * ulp);
 }
 
 [[nodiscard]] inline double lowerEnd(double x, double radius, Rounding rounding)

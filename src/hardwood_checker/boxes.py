@@ -16,7 +16,6 @@ SEPARATORS = ",;\t|"
 # Relative and least spacing of the types in which numbers came.
 ROUNDING = {"float64": (2.0**-52, 2.0**-1074), "float32": (2.0**-23, 2.0**-149), "float16": (2.0**-10, 2.0**-24)}
 LARGEST = float(np.nextafter(np.finfo(np.float64).max, 0))
-STEPS = 2.0**20
 
 
 def read_boxes(header: Any, X: Any, y: Any) -> tuple[Any, Any, Any]:
@@ -108,8 +107,8 @@ def _numeric(x: Any, kind: str, reaches: list[Any], label: Any) -> tuple[Any, An
         relative, least = ROUNDING[kind]
         with np.errstate(over="ignore", invalid="ignore"):
             ulp = np.maximum(np.spacing(np.minimum(np.abs(x) + reach, LARGEST)) * (relative / 2.0**-52), least)
-            is_exact = (x * STEPS == np.rint(x * STEPS)) & (reach * STEPS == np.rint(reach * STEPS))
-            is_exact &= np.abs(x) + reach <= 2.0**32
+            step = np.maximum(2.0**-20, ulp * (2.0**20 if kind == "float64" else 2.0**10))
+            is_exact = (x == np.rint(x / step) * step) & (reach == np.rint(reach / step) * step)
             noise = np.where((reach > 0) & ~is_exact, np.maximum(1e-9 * reach, 4 * ulp), 0.0)
             ends.append(np.where(np.isnan(x), beyond, (x + sign * reach) + sign * noise)[:, None])
     return ends[0], ends[1]

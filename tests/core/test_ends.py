@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hardwood import _core
+from hardwood import Tree, _core, adversarial_accuracy, robust_radius
 from hardwood.data.frames import rounding_of
 from hardwood.problem.boxes import lower_end, upper_end
 
@@ -75,3 +75,19 @@ def test_arrays_that_do_not_fit_are_refused() -> None:
     ):
         with pytest.raises(ValueError):
             _core.box_ends(*changed)
+
+
+def test_a_sample_that_the_attack_leaves_has_a_radius_of_at_least_one() -> None:
+    # The lower end 4 - 2 is exact and just above the threshold, while radii a little below 2 are rounded.
+    tree = Tree(
+        np.array([0, -1, -1]),
+        np.array([np.nextafter(2.0, 0.0), np.nan, np.nan]),
+        np.array([1, -1, -1]),
+        np.array([2, -1, -1]),
+        np.array([-1, 0, 1]),
+        classes=np.array([0, 1]),
+        n_features=1,
+    )
+    X, y = np.array([[4.0]]), np.array([1])
+    assert adversarial_accuracy(tree, X, y, 2.0) == 1
+    assert robust_radius(tree, X, y, 2.0)[0] >= 1

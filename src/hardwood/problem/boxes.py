@@ -9,10 +9,12 @@ by as much as the arithmetic can be wrong. With the radius Δ of that side of th
     lower = x - Δ - ν        upper = x + Δ + ν        ν = max(1e-9 Δ, 4 ulp(|x| + Δ)),   0 where nothing was rounded
 
 in float64, with the ulp of the type in which the data came (float32 data are rounded to float32). Nothing was rounded
-where Δ = 0, and where x and Δ are both multiples of 2⁻²⁰ up to 2³² in all: whole numbers, halves, quarters are what
-they are, and so are their sums. There a box that ends on a threshold stays on its side of it, as exact arithmetic
-says. Everything else,
-ranks, conflicts, searches, bounds, evaluation, compares these two numbers as they are, and thresholds with them. So
+where Δ = 0, and where x and Δ are both multiples of a step that is 2⁻²⁰ or, if that is more, 2²⁰ ulp(|x| + Δ) (2¹⁰ ulp
+for coarser types than float64): whole numbers, halves, quarters are what they are, and so are their sums. A number that
+was rounded falls on so coarse a grid by accident only: near 10⁹ a float64 is always a multiple of 2⁻²³, but not of ⅛.
+Where nothing was rounded a box that ends on a threshold stays on its side of it, as exact arithmetic says. Everything
+else, ranks, conflicts, searches, bounds, evaluation, compares these two numbers as they are, and thresholds with them.
+So
 
 1. where the attacker cannot move a feature, distinct values are distinct: ν is 0 there;
 2. what is computed is exact for an attacker whose radii are larger by one part in 10⁹ or by rounding. Nothing is
@@ -46,8 +48,10 @@ if TYPE_CHECKING:
 
 RELATIVE_NOISE = 1e-9
 """Share of its radius by which an end may be off."""
-EXACT_STEPS, EXACT_UP_TO = 2.0**20, 2.0**32
-"""Numbers in steps of so many parts of 1, and up to this size, were not rounded by anyone."""
+FINEST_STEP = 2.0**-20
+"""Multiples of this are taken for numbers that nobody rounded, where floats are much finer."""
+ULPS_IN_A_STEP, ULPS_IN_A_COARSE_STEP = 2.0**20, 2.0**10
+"""How much finer floats have to be there, for float64 and for coarser types."""
 ULPS = 4
 """Units in the last place by which an end may be off."""
 
@@ -55,14 +59,7 @@ _LARGEST = float(np.nextafter(np.finfo(np.float64).max, 0))  # the next number a
 
 
 def noise(x: FloatArray, reach: FloatArray, rounding: FloatArray = EXACT_DOUBLE) -> FloatArray:
-    """Return by how much the ends ``x ± reach`` may be wrong, 0 where nothing was rounded; see the module."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        fine = (x * EXACT_STEPS == np.rint(x * EXACT_STEPS)) & (reach * EXACT_STEPS == np.rint(reach * EXACT_STEPS))
-        return np.where(fine & (np.abs(x) + reach <= EXACT_UP_TO), 0.0, rounding_noise(x, reach, rounding))
-
-
-def rounding_noise(x: FloatArray, reach: FloatArray, rounding: FloatArray = EXACT_DOUBLE) -> FloatArray:
-    """Return by how much the ends ``x ± reach`` may be wrong if anything was rounded.
+    """Return by how much the ends ``x ± reach`` may be wrong, 0 where nothing was rounded; see the module.
 
     Parameters
     ----------
@@ -71,11 +68,26 @@ def rounding_noise(x: FloatArray, reach: FloatArray, rounding: FloatArray = EXAC
     rounding : float array of shape (2, n_features) or (2, 1)
         See `hardwood.data.frames.Table`.
     """
-    relative, least = rounding
+    is_coarse = rounding[0] > np.finfo(np.float64).eps
     with np.errstate(over="ignore", invalid="ignore"):
-        magnitude = np.minimum(np.abs(x) + reach, _LARGEST)
-        ulp = np.maximum(np.spacing(magnitude) * (relative / np.finfo(np.float64).eps), least)
-        return np.where(reach > 0, np.maximum(RELATIVE_NOISE * reach, ULPS * ulp), 0.0)
+        ulp = _ulp(x, reach, rounding)
+        step = np.maximum(FINEST_STEP, ulp * np.where(is_coarse, ULPS_IN_A_COARSE_STEP, ULPS_IN_A_STEP))
+        is_rounded = (np.rint(x / step) * step != x) | (np.rint(reach / step) * step != reach)
+        return np.where(is_rounded & (reach > 0), np.maximum(RELATIVE_NOISE * reach, ULPS * ulp), 0.0)
+
+
+def rounding_noise(x: FloatArray, reach: FloatArray, rounding: FloatArray = EXACT_DOUBLE) -> FloatArray:
+    """Return by how much the ends ``x ± reach`` may be wrong if anything was rounded; parameters as in `noise`."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        most = np.maximum(RELATIVE_NOISE * reach, ULPS * _ulp(x, reach, rounding))
+        return np.where(reach > 0, most, 0.0)
+
+
+def _ulp(x: FloatArray, reach: FloatArray, rounding: FloatArray) -> FloatArray:
+    """Return the distance of the numbers next to |x| + reach in the type of the data: a power of two."""
+    relative, least = rounding
+    magnitude = np.minimum(np.abs(x) + reach, _LARGEST)
+    return np.maximum(np.spacing(magnitude) * (relative / np.finfo(np.float64).eps), least)
 
 
 def lower_end(x: FloatArray, reach: FloatArray, rounding: FloatArray = EXACT_DOUBLE) -> FloatArray:

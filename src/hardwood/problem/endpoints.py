@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from hardwood.arrays import FloatArray, IntArray, RankArray
 from hardwood.data.frames import EXACT_DOUBLE
 from hardwood.errors import StoppedError
-from hardwood.problem.boxes import noise
+from hardwood.problem.boxes import noise, rounding_noise
 
 LOWER, VALUE, UPPER = 0, 1, 2
 """Kinds of ends; a value is both ends of a box that cannot be moved."""
@@ -174,14 +174,14 @@ def _close_neighbours(
 ) -> tuple[range, list[NDArray[np.intp]]]:
     """Return, for each feature, the places where an end and the next one may be within the noise of each other.
 
-    The noise grows with value and distance, so that of the largest ones bounds it.
+    The noise of rounded numbers grows with value and distance, so that of the largest ones bounds it.
     """
     p = len(ordered)
     finite = np.where(np.isfinite(ordered), ordered, 0.0) if not np.isfinite(ordered).all() else ordered
     largest = np.abs(values).max(axis=1, initial=0.0)
     with np.errstate(over="ignore", invalid="ignore"):
         reach = np.abs(finite).max(axis=1, initial=0.0) + largest
-        bound = np.array([float(noise(largest[j], reach[j], rounding[:, j])) for j in range(p)])
+        bound = np.array([float(rounding_noise(largest[j], reach[j], rounding[:, j])) for j in range(p)])
         gap = ordered[:, 1:] - ordered[:, :-1]
         is_close = (gap > 0) & (gap <= 4 * bound[:, None]) & np.isfinite(gap)
     return range(p), [np.flatnonzero(row) for row in is_close]
