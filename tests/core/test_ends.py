@@ -81,7 +81,7 @@ def test_a_sample_that_the_attack_leaves_has_a_radius_of_at_least_one() -> None:
     # The lower end 4 - 2 is exact and just above the threshold, while radii a little below 2 are rounded.
     tree = Tree(
         np.array([0, -1, -1]),
-        np.array([np.nextafter(2.0, 0.0), np.nan, np.nan]),
+        np.array([2 - 1e-12, np.nan, np.nan]),
         np.array([1, -1, -1]),
         np.array([2, -1, -1]),
         np.array([-1, 0, 1]),

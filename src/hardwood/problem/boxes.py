@@ -87,7 +87,7 @@ def _ulp(x: FloatArray, reach: FloatArray, rounding: FloatArray) -> FloatArray:
     """Return the distance of the numbers next to |x| + reach in the type of the data: a power of two."""
     relative, least = rounding
     magnitude = np.minimum(np.abs(x) + reach, _LARGEST)
-    return np.maximum(np.spacing(magnitude) * (relative / np.finfo(np.float64).eps), least)
+    return np.asarray(np.maximum(np.spacing(magnitude) * (relative / np.finfo(np.float64).eps), least))
 
 
 def lower_end(x: FloatArray, reach: FloatArray, rounding: FloatArray = EXACT_DOUBLE) -> FloatArray:
