@@ -17,6 +17,7 @@ from hardwood import (
 )
 from hardwood.bounds.box_family import BoxFamily
 from hardwood.data import datasets
+from hardwood.problem.problem import prepare
 from oracle import TinyProblem
 from strategies import attack_of, tiny_problems
 
@@ -70,7 +71,7 @@ def test_errors_grow_with_the_radius_also_in_steps_as_small_as_rounding() -> Non
 def test_ranks_of_distinct_values_are_the_ranks_of_the_problem(tiny: TinyProblem) -> None:
     X, y, weight = data_of(tiny)
     attack = attack_of(tiny)
-    family = BoxFamily(X, y, weight)
+    family = BoxFamily(prepare(X, y, sample_weight=weight))
     ranked = family.rank(attack)
     # Snapping looks at all samples, also those of weight zero.
     problem = adversarial_accuracy_bound(X, y, attack, weight).problem

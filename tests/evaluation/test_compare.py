@@ -51,6 +51,18 @@ def test_every_learner_is_scored_on_both_parts(comparison: Comparison, blobs: tu
         assert row.test.accuracy == np.mean(row.model.predict(X_test) == y_test)
 
 
+def test_a_comparison_knows_that_float32_was_rounded() -> None:
+    # The boxes touch in decimals; as float32 the numbers lie 2e-9 farther apart, which is rounding there.
+    X, y = np.repeat([[0.1], [0.2]], 10, axis=0).astype(np.float32), np.repeat(["low", "high"], 10)
+    found = compare(X, y, 0.05, 1, learners=["search"], test_size=0.2)
+    assert (found.bound, found.rows[0].errors) == (8, 8)
+    assert found.rows[0].train.attacked == 0.5
+    assert found.rows[0].test is not None
+    assert found.rows[0].test.attacked == 0.5
+    # As float64 they are what they are.
+    assert compare(X.astype(np.float64), y, 0.05, 1, learners=["search"]).bound == 0
+
+
 def test_relabelled_cart_loses_no_more_than_cart(comparison: Comparison) -> None:
     errors = {row.name: row.errors for row in comparison.rows if row.errors is not None}
     assert errors["relabel"] <= errors["CART"]

@@ -11,13 +11,14 @@ from __future__ import annotations
 from hardwood.bounds.accuracy import AccuracyBound, adversarial_accuracy_bound, bound_problem, matching_bound
 from hardwood.bounds.conflicts import conflict_pairs
 from hardwood.bounds.epsilons import EpsilonCurve, choose_epsilons, epsilon_curve
-from hardwood.bounds.feature_report import FeatureReport, robust_feature_report
+from hardwood.bounds.feature_report import FeatureReport, bound_features, robust_feature_report
 
 __all__ = [
     "AccuracyBound",
     "EpsilonCurve",
     "FeatureReport",
     "adversarial_accuracy_bound",
+    "bound_features",
     "bound_problem",
     "choose_epsilons",
     "conflict_pairs",

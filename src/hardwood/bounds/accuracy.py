@@ -26,7 +26,7 @@ from hardwood.bounds.cover_search import MEMORY_LIMIT
 from hardwood.bounds.vertex_cover import ConflictGraph, Cover, whole_weights
 from hardwood.errors import SolverError
 from hardwood.problem.merged import WholeWeights
-from hardwood.problem.problem import Problem
+from hardwood.problem.problem import Problem, prepare
 
 _logger = logging.getLogger(__name__)
 
@@ -188,7 +188,7 @@ def adversarial_accuracy_bound(
         Exact for two classes. For more, finding the truth is NP-hard: `errors` comes from the half-integral
         relaxation, raised by odd cycles and cliques where that is cheap, and `exact` tells whether it is the truth.
     """
-    problem = Problem.from_data(X, y, attack, max_depth=0, sample_weight=sample_weight, feature_names=feature_names)
+    problem = prepare(X, y, attack, max_depth=0, sample_weight=sample_weight, feature_names=feature_names)
     return bound_problem(problem, memory_limit=memory_limit)
 
 

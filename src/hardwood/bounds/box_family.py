@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,15 +26,12 @@ class BoxFamily:
 
     Parameters
     ----------
-    X, y, sample_weight, feature_names
-        As in `Problem.from_data`.
+    problem : Problem
+        The samples, all of them numbers; its own boxes are not looked at.
     """
 
-    def __init__(self, X: Any, y: Any, sample_weight: Any = None, feature_names: tuple[str, ...] | None = None) -> None:
-        self.problem = Problem.from_data(
-            X, y, 0.0, max_depth=0, sample_weight=sample_weight, feature_names=feature_names
-        )
-        problem = self.problem
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
         self.weights = whole_weights(problem.weight)
         values = [np.unique(problem.values[:, j], return_inverse=True) for j in range(problem.n_features)]
         code = np.column_stack([position for _, position in values]).astype(np.int32)
@@ -51,10 +47,9 @@ class BoxFamily:
         return self.vertices.total(self.weights.value)
 
     def reach(self, attack: AttackModel) -> tuple[FloatArray, FloatArray]:
-        """Radii (down, up), one row per class."""
+        """Radii (down, up) of an attack in the units of the data, one row per class."""
         problem = self.problem
-        fitted = attack.fit(problem.values, problem.feature_names)
-        return fitted.reach(problem.n_features, problem.feature_names, problem.classes)
+        return attack.reach(problem.n_features, problem.feature_names, problem.classes)
 
     def rank(self, attack: AttackModel) -> RankedBoxes:
         """Boxes of the vertices under an attack."""

@@ -23,6 +23,7 @@ from hardwood.attack.model import AttackModel
 from hardwood.bounds.box_family import BoxFamily
 from hardwood.bounds.vertex_cover import ConflictGraph
 from hardwood.errors import InvalidInputError
+from hardwood.problem.problem import prepare
 
 Progress = Callable[[int, int], None]
 
@@ -144,11 +145,10 @@ def epsilon_curve(
         raise InvalidInputError(f"epsilons has shape {radii.shape}; give a list of at least one radius")
     if not np.all(radii >= 0):
         raise InvalidInputError(f"epsilons holds {radii[~(radii >= 0)][0]}; a radius must be a number >= 0")
-    family = BoxFamily(X, y, sample_weight, feature_names)
-    model = AttackModel.parse(attack).fit(family.problem.values, family.problem.feature_names)
+    problem = prepare(X, y, attack, max_depth=0, sample_weight=sample_weight, feature_names=feature_names)
+    family = BoxFamily(problem)
     distinct, position = np.unique(np.append(radii, 0.0), return_inverse=True)
-    errors = family.weights.real(_errors_at(family, model, distinct, progress))
-    problem = family.problem
+    errors = family.weights.real(_errors_at(family, problem.known_attack, distinct, progress))
     total = float(problem.weight.sum())
     return EpsilonCurve(
         epsilons=radii,

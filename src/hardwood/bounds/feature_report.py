@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardwood.arrays import FloatArray
-from hardwood.attack.model import AttackModel
 from hardwood.bounds.box_family import BoxFamily
 from hardwood.bounds.conflict_index import RankedBoxes
 from hardwood.bounds.epsilons import Progress
 from hardwood.bounds.vertex_cover import ConflictGraph
+from hardwood.problem.problem import Problem, prepare
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,10 +112,14 @@ def robust_feature_report(
     >>> report.bound, report.bound_if_untouchable.tolist(), report.bound_if_dropped.tolist()
     (0.5, [1.0, 1.0], [0.5, 0.5])
     """
-    family = BoxFamily(X, y, sample_weight, feature_names)
-    problem = family.problem
-    model = AttackModel.parse(attack)
-    base = family.rank(model)
+    problem = prepare(X, y, attack, max_depth=0, sample_weight=sample_weight, feature_names=feature_names)
+    return bound_features(problem, progress)
+
+
+def bound_features(problem: Problem, progress: Progress | None = None) -> FeatureReport:
+    """Bound the accuracy of every model on a problem, feature by feature; see `robust_feature_report`."""
+    family = BoxFamily(problem)
+    base = family.rank(problem.known_attack)
     graph = ConflictGraph(family.vertices, family.vertex_weight)
     total = float(problem.weight.sum())
 

@@ -15,9 +15,9 @@ from hardwood.bounds import (
     AccuracyBound,
     EpsilonCurve,
     FeatureReport,
-    adversarial_accuracy_bound,
+    bound_features,
+    bound_problem,
     epsilon_curve,
-    robust_feature_report,
 )
 from hardwood.cli.app import app
 from hardwood.cli.inputs import (
@@ -26,6 +26,7 @@ from hardwood.cli.inputs import (
     DataArgument,
     DropOption,
     JsonOption,
+    ProofOption,
     Samples,
     TargetOption,
     WeightOption,
@@ -59,33 +60,25 @@ def bound(
     weight: WeightOption = None,
     features: Annotated[bool, typer.Option("--features", help="Also without each feature, or its attack.")] = False,
     show: Annotated[int, typer.Option(help="How many of the samples that exclude each other to list.")] = 5,
-    proof: Annotated[
-        Path | None, typer.Option("--proof", help="Write a proof to this file, for 'hardwood-checker PROOF DATA.csv'.")
-    ] = None,
+    proof: ProofOption = None,
     json: JsonOption = False,
 ) -> None:
     """Bound the accuracy under attack that any model can reach on a CSV file."""
     samples = Samples.read(data, target, drop, weight=weight)
-    model = samples.attack(attack, attacked_class)
-    result = adversarial_accuracy_bound(samples.X, samples.y, model, samples.weight, feature_names=samples.features)
+    problem = samples.problem(attack, attacked_class, max_depth=0)
+    result = bound_problem(problem)
     result.check()
     if proof is not None:
         write_bound_proof(result, proof, target=target)
     report = None
     if features:
         with _progress_bar(not json, "features") as progress:
-            report = robust_feature_report(
-                samples.X,
-                samples.y,
-                model,
-                samples.weight,
-                feature_names=samples.features,
-                progress=progress,
-            )
+            report = bound_features(problem, progress)
+    described = problem.known_attack.describe(samples.features)
     if json:
-        print_json(_bound_data(result, samples, model, report))
+        print_json(_bound_data(result, samples, described, report))
         return
-    typer.echo(f"{len(samples.y)} samples of {data.name}, attack: {model.describe(samples.features)}")
+    typer.echo(f"{len(samples.y)} samples of {data.name}, attack: {described}")
     print_table("What any model can reach", ("", ""), _bound_rows(result))
     if show > 0 and len(result.matching):
         lines = samples.table.lines
@@ -100,13 +93,13 @@ def bound(
         _print_features(report)
 
 
-def _bound_data(result: AccuracyBound, samples: Samples, model: Any, report: FeatureReport | None) -> dict[str, Any]:
+def _bound_data(result: AccuracyBound, samples: Samples, attack: str, report: FeatureReport | None) -> dict[str, Any]:
     lines = np.array(samples.table.lines)
     found = result.to_dict()
     found["matching_lines"] = lines[result.matching].tolist()
     found["cover_lines"] = lines[result.cover].tolist()
     found["samples"] = len(samples.y)
-    found["attack"] = model.describe(samples.features)
+    found["attack"] = attack
     if report is not None:
         found["features"] = report.to_dict()["features"]
     return found

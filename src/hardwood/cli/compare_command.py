@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
 from hardwood.cli.app import app
@@ -13,12 +12,12 @@ from hardwood.cli.inputs import (
     AttackedClassOption,
     AttackOption,
     DataArgument,
+    DepthOption,
     DropOption,
     JobsOption,
     JsonOption,
     Samples,
     TargetOption,
-    attack_for,
     checked_jobs,
 )
 from hardwood.cli.output import check_picture, percent, print_json, print_table, save_picture
@@ -30,7 +29,7 @@ def compare_command(
     data: DataArgument,
     target: TargetOption,
     attack: AttackOption = "0",
-    depth: Annotated[int, typer.Option("--depth", "-d", help="Largest number of splits on a path.")] = 3,
+    depth: DepthOption = 3,
     learners: Annotated[
         str | None,
         typer.Option(help=f"Which learners, separated by commas; by default {', '.join(DEFAULT_METHODS)}. "
@@ -52,7 +51,7 @@ def compare_command(
     comparison = compare(
         samples.X,
         samples.y,
-        attack_for(attack, attacked_class, np.unique(samples.y)),
+        samples.attack(attack, attacked_class),
         depth,
         learners=None if learners is None else [name.strip() for name in learners.split(",")],
         test_size=held_out,

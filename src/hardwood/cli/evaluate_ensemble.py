@@ -17,6 +17,7 @@ from hardwood.ensembles.conversion.files import is_of_another_library
 from hardwood.ensembles.scores import Ensemble
 from hardwood.ensembles.verification import Robustness, robustness
 from hardwood.errors import InvalidInputError
+from hardwood.problem.problem import fit_attack
 
 
 def load_ensemble(path: Path, *, unpickle: bool) -> Ensemble | None:
@@ -65,7 +66,7 @@ def evaluate_ensemble(
     features = model_features(table, ensemble.feature_names, ensemble.n_features, {target})
     X = table.numbers(features, allow_missing=ensemble.takes_missing)
     y = labels_of(table, target, ensemble.classes)
-    used = attack_for(attack, attacked_class, ensemble.classes).fit(X, tuple(features))
+    used = fit_attack(attack_for(attack, attacked_class, ensemble.classes), X, tuple(features))
     found = robustness(ensemble, X, y, used, time_limit=time_limit, n_jobs=jobs)
     report = _report(ensemble, X, y, used.describe(features), found)
     if json:

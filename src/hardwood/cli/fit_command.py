@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from hardwood.attack.model import AttackModel
@@ -16,19 +15,21 @@ from hardwood.cli.inputs import (
     AttackedClassOption,
     AttackOption,
     DataArgument,
+    DepthOption,
     DropOption,
     JobsOption,
     JsonOption,
+    ProofOption,
     Samples,
     TargetOption,
     WeightOption,
-    attack_for,
     checked_jobs,
 )
 from hardwood.cli.output import check_output, percent, print_json, print_table
-from hardwood.evaluation.methods import find_recipe
+from hardwood.evaluation.methods import Recipe, find_recipe
 from hardwood.evaluation.metrics import accuracy, adversarial_accuracy
 from hardwood.export.model_file import Model, training_record
+from hardwood.problem.problem import Problem
 from hardwood.proofs.writer import write_proof
 from hardwood.solvers import get_solver, solve
 from hardwood.solvers.display import progress_display
@@ -56,35 +57,41 @@ class ClassWeight(StrEnum):
     balanced = "balanced"
 
 
+EngineOption = Annotated[str | None, typer.Option(help="Library to run on, for solvers with a choice.")]
+GapOption = Annotated[float, typer.Option(help="Stop at this relative gap between objective and bound.")]
+PenaltyOption = Annotated[float, typer.Option(help="Cost of a leaf, in units of sample weight.")]
+LeafOption = Annotated[int, typer.Option(help="Samples that must reach each leaf for certain.")]
+CategoricalOption = Annotated[
+    list[str] | None, typer.Option("--categorical", help="Column that holds categories; may be repeated.")
+]
+MissingOption = Annotated[
+    Missing, typer.Option(help="Refuse missing values, or let them reach both sides of every split.")
+]
+
+
 @app.command()
 def fit(
     data: DataArgument,
     target: TargetOption,
     attack: AttackOption = "0",
-    depth: Annotated[int, typer.Option("--depth", "-d", help="Largest number of splits on a path.")] = 3,
+    depth: DepthOption = 3,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the model to this JSON file.")] = None,
     solver: Annotated[str, typer.Option(help="How to learn; 'hardwood solvers' lists the choices.")] = "search",
-    engine: Annotated[str | None, typer.Option(help="Library to run on, for solvers with a choice.")] = None,
+    engine: EngineOption = None,
     start: Annotated[Start, typer.Option(help="Where the solver starts.")] = Start.none,
     time_limit: Annotated[float, typer.Option(help="Seconds; the best tree so far is kept when they are over.")] = 60.0,
-    max_gap: Annotated[float, typer.Option(help="Stop at this relative gap between objective and bound.")] = 0.0,
+    max_gap: GapOption = 0.0,
     attacked_class: AttackedClassOption = None,
     drop: DropOption = None,
     weight: WeightOption = None,
     class_weight: Annotated[ClassWeight, typer.Option(help="Weigh classes equally.")] = ClassWeight.none,
-    leaf_penalty: Annotated[float, typer.Option(help="Cost of a leaf, in units of sample weight.")] = 0.0,
-    min_samples_leaf: Annotated[int, typer.Option(help="Samples that must reach each leaf for certain.")] = 0,
-    categorical: Annotated[
-        list[str] | None, typer.Option("--categorical", help="Column that holds categories; may be repeated.")
-    ] = None,
-    missing: Annotated[
-        Missing, typer.Option(help="Refuse missing values, or let them reach both sides of every split.")
-    ] = Missing.error,
+    leaf_penalty: PenaltyOption = 0.0,
+    min_samples_leaf: LeafOption = 0,
+    categorical: CategoricalOption = None,
+    missing: MissingOption = Missing.error,
     jobs: JobsOption = 1,
     seed: Annotated[int, typer.Option(help="Seed of whatever is random.")] = 0,
-    proof: Annotated[
-        Path | None, typer.Option("--proof", help="Write a proof to this file, for 'hardwood-checker PROOF DATA.csv'.")
-    ] = None,
+    proof: ProofOption = None,
     json: JsonOption = False,
 ) -> None:
     """Learn a robust tree from a CSV file."""
@@ -96,33 +103,30 @@ def fit(
     allow_missing = missing is Missing.reachable
     samples = Samples.read(data, target, drop, weight=weight, categorical=categorical, allow_missing=allow_missing)
     problem = samples.problem(
-        attack_for(attack, attacked_class, np.unique(samples.y)),
+        attack,
+        attacked_class,
         max_depth=depth,
         class_weight=None if class_weight is ClassWeight.none else class_weight.value,
         leaf_penalty=leaf_penalty,
         min_samples_leaf=min_samples_leaf,
         missing=missing.value,
     )
-    with progress_display(not json, time_limit) as on_progress:
-        result = solve(
-            problem,
-            recipe.solver,
-            time_limit=time_limit,
-            start=recipe.start,
-            max_gap=max_gap,
-            random_state=seed,
-            n_jobs=n_jobs,
-            options=recipe.options,
-            on_progress=on_progress,
-            started=started,
-        )
-    assert problem.attack is not None
-    _finish(result, samples, problem.attack, output, json=json)
+    limits = {"time_limit": time_limit, "max_gap": max_gap, "random_state": seed, "n_jobs": n_jobs, "started": started}
+    result = _learn(problem, recipe, limits, shown=not json)
+    _finish(result, samples, problem.known_attack, output, json=json)
     if output is not None and not json:
         typer.echo(f"Model written to {output}. Next: hardwood evaluate {output} {data} --target {target}")
     if proof is not None:
         write_proof(problem, result.tree, result.bound, proof, target=target)
         typer.echo(f"Proof written to {proof}. To check it: hardwood-checker {proof} {data}", err=json)
+
+
+def _learn(problem: Problem, recipe: Recipe, limits: dict[str, Any], *, shown: bool) -> Result:
+    """Run a method, with what it has reached on the screen while it runs."""
+    with progress_display(shown, limits["time_limit"]) as on_progress:
+        return solve(
+            problem, recipe.solver, start=recipe.start, options=recipe.options, on_progress=on_progress, **limits
+        )
 
 
 def _finish(result: Result, samples: Samples, attack: AttackModel, output: Path | None, *, json: bool) -> None:

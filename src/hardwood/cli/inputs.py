@@ -40,6 +40,10 @@ AttackedClassOption = Annotated[
 ]
 ModelArgument = Annotated[Path, typer.Argument(help="Model file written by 'hardwood fit'.", show_default=False)]
 WeightOption = Annotated[str | None, typer.Option("--weight", help="Column with sample weights.")]
+DepthOption = Annotated[int, typer.Option("--depth", "-d", help="Largest number of splits on a path.")]
+ProofOption = Annotated[
+    Path | None, typer.Option("--proof", help="Write a proof to this file, for 'hardwood-checker PROOF DATA.csv'.")
+]
 JobsOption = Annotated[int, typer.Option("--jobs", "-j", help="Threads to use, where that helps; -1 for all cores.")]
 
 
@@ -98,17 +102,15 @@ class Samples:
         return cls(table, features, X, table.labels(target), weights, encoding)
 
     def attack(self, text: str, attacked_classes: list[str] | None) -> AttackModel:
-        """Return the attack options in terms of these columns and classes, in the units of the data."""
-        model = attack_for(text, attacked_classes, np.unique(self.y))
-        matrix = self.X if self.encoding is None else self.encoding.encode(self.X)
-        return fit_attack(model, matrix, self.features, self.encoding)
+        """Return the attack options in terms of these classes."""
+        return attack_for(text, attacked_classes, np.unique(self.y))
 
-    def problem(self, attack: AttackModel, **others: Any) -> Problem:
-        """State what is to be learned from the samples."""
+    def problem(self, attack: str, attacked_classes: list[str] | None, **others: Any) -> Problem:
+        """State what is to be learned from the samples under the attack of the options."""
         return prepare(
             self.X,
             self.y,
-            attack,
+            self.attack(attack, attacked_classes),
             sample_weight=self.weight,
             feature_names=self.features,
             categorical_features=self.encoding,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardwood.arrays import BoolArray, FloatArray
+from hardwood.arrays import BoolArray, FloatArray, IntArray
 from hardwood.errors import InvalidInputError
 
 EXACT_DOUBLE: FloatArray = np.array([[np.finfo(np.float64).eps], [np.finfo(np.float64).smallest_subnormal]])
@@ -53,7 +53,7 @@ class Table:
     def __len__(self) -> int:
         return len(self.values)
 
-    def take(self, rows: BoolArray) -> Table:
+    def take(self, rows: BoolArray | IntArray) -> Table:
         """Return some of the rows."""
         return Table(self.values[rows], self.names, self.rounding)
 

@@ -15,16 +15,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hardwood.arrays import FloatArray
+from hardwood.arrays import IntArray
 from hardwood.attack.model import AttackModel
 from hardwood.bounds import matching_bound
-from hardwood.data.frames import as_matrix, check_finite
+from hardwood.data.frames import Table, check_finite
 from hardwood.data.labels import as_labels
 from hardwood.ensembles.voting import VotingEnsemble
 from hardwood.errors import InvalidInputError
 from hardwood.evaluation.methods import Method, Task, find_method
 from hardwood.evaluation.metrics import accuracy, adversarial_accuracy
-from hardwood.problem.problem import Problem
+from hardwood.problem.problem import prepare, read_features
 from hardwood.tree.reach import robust_errors
 from hardwood.tree.tree import Tree
 
@@ -182,13 +182,12 @@ def compare(
     on_start : callable or None
         Called with a few words about each learner before it runs.
     """
-    matrix, names = as_matrix(X)
-    names = names if feature_names is None else tuple(feature_names)
-    check_finite(matrix, names)
-    parts = _split(matrix, as_labels(y, len(matrix)), test_size, random_state)
+    table, _ = read_features(X, None, None if feature_names is None else tuple(feature_names))
+    check_finite(table.values, table.names)
+    labels = as_labels(y, len(table))
+    parts = [_Part(table.take(rows), labels[rows]) for rows in _split(labels, test_size, random_state)]
     given = AttackModel.parse(attack)
-    model = given.fit(parts[0].X, names)
-    problem = Problem.from_data(parts[0].X, parts[0].y, model, max_depth, feature_names=names)
+    problem = prepare(parts[0].X, parts[0].y, given, max_depth)
     chosen, left_out = _choose(learners, problem.n_classes)
     task = Task(problem, time_limit, n_jobs, random_state)
     rows: list[Row] = []
@@ -196,30 +195,37 @@ def compare(
     for method in chosen:
         if on_start is not None:
             on_start(method.summary)
-        row, proven = _run(method, task, parts, model)
+        row, proven = _run(method, task, parts)
         rows.append(row)
         if proven > bound:
             bound, bound_by = proven, method.summary
     n_test = len(parts[1].y) if len(parts) > 1 else 0
     return Comparison(
-        tuple(rows), left_out, bound, bound_by, problem.n_samples, n_test, problem.max_depth, given.describe(names)
+        tuple(rows),
+        left_out,
+        bound,
+        bound_by,
+        problem.n_samples,
+        n_test,
+        problem.max_depth,
+        given.describe(table.names),
     )
 
 
 class _Part(NamedTuple):
     """Samples to learn from, or to test on."""
 
-    X: FloatArray
+    X: Table
     y: NDArray[Any]
 
 
-def _run(method: Method, task: Task, parts: Sequence[_Part], attack: AttackModel) -> tuple[Row, float]:
+def _run(method: Method, task: Task, parts: Sequence[_Part]) -> tuple[Row, float]:
     """Return how a method did, and what it proved."""
     started = time.perf_counter()
     learned = method.learn(task)
     seconds = time.perf_counter() - started
     model = learned.model
-    scores = [_score(model, *part, attack) for part in parts]
+    scores = [_score(model, *part, task.problem.known_attack) for part in parts]
     row = Row(
         method.name,
         method.summary,
@@ -234,20 +240,20 @@ def _run(method: Method, task: Task, parts: Sequence[_Part], attack: AttackModel
     return row, learned.bound
 
 
-def _split(X: FloatArray, y: NDArray[Any], test_size: float, seed: int) -> list[_Part]:
+def _split(y: NDArray[Any], test_size: float, seed: int) -> list[IntArray]:
+    """Return the samples to learn from and, if any are held out, those to test on."""
     if not 0 <= test_size < 1:
         raise InvalidInputError(f"test_size={test_size!r}; it must be at least 0 and below 1")
     if test_size == 0:
-        return [_Part(X, y)]
+        return [np.arange(len(y))]
     from sklearn.model_selection import train_test_split
 
     try:
-        X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, test_size=test_size, random_state=seed)
+        return list(train_test_split(np.arange(len(y)), stratify=y, test_size=test_size, random_state=seed))
     except ValueError as error:
         raise InvalidInputError(
             f"{test_size:g} of the data cannot be held out with all classes on both sides: {error}"
         ) from error
-    return [_Part(X_train, y_train), _Part(X_test, y_test)]
 
 
 def _choose(names: Sequence[str] | None, n_classes: int) -> tuple[list[Method], dict[str, str]]:
@@ -261,9 +267,9 @@ def _choose(names: Sequence[str] | None, n_classes: int) -> tuple[list[Method], 
     return [method for method in chosen if method.name not in left_out], left_out
 
 
-def _score(model: Tree | VotingEnsemble, X: FloatArray, y: NDArray[Any], attack: AttackModel) -> Score:
+def _score(model: Tree | VotingEnsemble, X: Table, y: NDArray[Any], attack: AttackModel) -> Score:
     if isinstance(model, Tree):
         attacked = adversarial_accuracy(model, X, y, attack)
         return Score(accuracy(model, X, y), attacked, attacked)
     low, high = model.robustness(X, y, attack, exact=False).interval()
-    return Score(float(np.mean(model.predict(X) == y)), low, high)
+    return Score(float(np.mean(model.predict(X.values) == y)), low, high)

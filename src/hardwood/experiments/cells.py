@@ -19,7 +19,7 @@ from hardwood.evaluation.metrics import accuracy, adversarial_accuracy
 from hardwood.experiments.nodes import describe_nodes
 from hardwood.experiments.outcomes import BoundOutcome, CurveOutcome, FitOutcome, Scores
 from hardwood.plain_data import plain
-from hardwood.problem.problem import Problem
+from hardwood.problem.problem import prepare
 from hardwood.solvers import solve
 from hardwood.tree.tree import Tree
 
@@ -101,7 +101,7 @@ class FitCell:
     def run(self, data: Dataset) -> FitOutcome:
         """Fit the tree and score it."""
         part = self._part(data)
-        problem = Problem.from_data(
+        problem = prepare(
             part.X_train,
             part.y_train,
             self.radius * self.radius_factor,

@@ -118,6 +118,13 @@ class Problem:
         """The boxes with classes and weights."""
         return Boxes(self.lower, self.upper, self.label, self.weight)
 
+    @property
+    def known_attack(self) -> AttackModel:
+        """The attack; an error where the boxes were made otherwise."""
+        if self.attack is None:
+            raise InvalidInputError("the boxes of the problem were not made from an attack; use `prepare` to make them")
+        return self.attack
+
     def rounding_of(self, features: slice) -> FloatArray:
         """Return the rounding of some features."""
         return np.broadcast_to(self.rounding, (2, self.n_features))[:, features]
@@ -279,7 +286,7 @@ def read_features(
 
 
 def fit_attack(
-    attack: Any, matrix: FloatArray, names: tuple[str, ...] | None, encoding: CategoryEncoding | None
+    attack: Any, matrix: FloatArray, names: tuple[str, ...] | None, encoding: CategoryEncoding | None = None
 ) -> AttackModel:
     """Return the attack in the units of the data."""
     model = AttackModel.parse(attack)
