@@ -246,7 +246,7 @@ def prepare(
     classes, code = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
         raise InvalidInputError(
-            f"all samples are of one class ({classes[0]!r}); at least two classes are needed to learn a tree"
+            f"all samples are of one class ({classes.tolist()[0]!r}); at least two classes are needed to learn a tree"
         )
     weight = training_weights(sample_weight, class_weight, classes, code)
     model = fit_attack(attack, matrix, table.names, encoding)
