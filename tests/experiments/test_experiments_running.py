@@ -59,21 +59,36 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
 
 
-def wait_for_lines(path: Path, count: int, process: subprocess.Popen[Any]) -> None:
-    while not path.exists() or path.read_bytes().count(b"\n") < count:
-        assert process.poll() is None, "the run ended before it could be killed"
-        time.sleep(0.005)
+ENDED_AFTER_EIGHT_LINES = """
+import os, signal, sys
+from hardwood.cli import main
+from hardwood.experiments.log import LogWriter
+append, lines = LogWriter.append, []
+def append_then_end(writer, record):
+    append(writer, record)
+    lines.append(record)
+    if len(lines) == 8:
+        os.killpg(os.getpid(), signal.{signal})
+LogWriter.append = append_then_end
+main()
+"""
+
+
+def run_and_end(command: list[str], how: signal.Signals) -> subprocess.CompletedProcess[str]:
+    """Run a command of hardwood in a process group that gets a signal once eight lines are written."""
+    program = ENDED_AFTER_EIGHT_LINES.format(signal=how.name)
+    command = [command[0], "-c", program, *command[3:]]
+    return subprocess.run(command, capture_output=True, text=True, start_new_session=True, check=False)
 
 
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_killed_run_goes_on_where_it_stopped(grid_file: Path, jobs: int) -> None:
     results = grid_file.parent / "out" / "small.jsonl"
-    with subprocess.Popen(reproduce(grid_file, "-j", jobs), stderr=subprocess.DEVNULL) as process:
-        wait_for_lines(results, 8, process)
-        process.send_signal(signal.SIGKILL)
+    first = run_and_end(reproduce(grid_file, "-j", jobs), signal.SIGKILL)
+    assert first.returncode == -signal.SIGKILL, first.stderr
     kept = lines_of(results)
     expected = {key_of(cell) for cell in cells_of(load_grid(grid_file), read_log(results))}
-    assert 8 <= len(kept) < len(expected)
+    assert len(kept) == 8 < len(expected)
 
     second = subprocess.run(reproduce(grid_file, "-j", jobs), capture_output=True, text=True)
     assert second.returncode == 0, second.stderr
@@ -91,14 +106,10 @@ def test_a_killed_run_goes_on_where_it_stopped(grid_file: Path, jobs: int) -> No
 
 def test_an_interrupted_run_says_so_and_keeps_what_is_done(grid_file: Path) -> None:
     results = grid_file.parent / "out" / "small.jsonl"
-    command = reproduce(grid_file, "-j", 1)
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
-        wait_for_lines(results, 8, process)
-        os.killpg(process.pid, signal.SIGINT)
-        said = process.communicate()[1]
-    assert process.returncode == 130
-    assert "Stopped. The same command goes on where this one stopped" in said
-    assert "Traceback" not in said
+    ended = run_and_end(reproduce(grid_file, "-j", 1), signal.SIGINT)
+    assert ended.returncode == 130
+    assert "Stopped. The same command goes on where this one stopped" in ended.stderr
+    assert "Traceback" not in ended.stderr
     assert len(read_log(results).cells) >= 7
 
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builders import index_tree
 from hardwood import Problem
 from hardwood.problem.endpoints import (
     LOWER,
@@ -23,7 +24,6 @@ from hardwood.problem.endpoints import (
     maximum_margin,
 )
 from hardwood.tree.conversion import place
-from hardwood.tree.tree import IndexTree
 
 LARGEST = float(np.finfo(np.float64).max)
 
@@ -104,7 +104,7 @@ def test_where_no_number_lies_between_neighbours_the_lower_one_is_the_threshold(
     above = float(np.nextafter(x, np.inf))
     assert maximum_margin(x, above) == x
     problem = Problem.from_data([[x], [above]], [0, 1], 0.0, 1)
-    tree = place(IndexTree.from_nested((0, 0, 0, 1)), problem)
+    tree = place(index_tree((0, 0, 0, 1)), problem)
     assert tree.predict([[x], [above]]).tolist() == [0, 1]
 
 

@@ -10,8 +10,8 @@ from hardwood import Problem
 from hardwood.solvers.formulations.descent import descend, search_nearby
 from hardwood.solvers.formulations.encoding import encode
 from hardwood.tree.conversion import place
+from hardwood.tree.index_tree import IndexTree
 from hardwood.tree.reach import objective
-from hardwood.tree.tree import IndexTree
 from oracle import TinyProblem, optimal_objective
 from strategies import problem_of, tiny_problems
 

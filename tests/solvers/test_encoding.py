@@ -7,18 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builders import index_tree
 from hardwood import Problem, solve
 from hardwood.solvers.formulations.clauses import Formula, Layout, count_literals, formula
 from hardwood.solvers.formulations.encoding import Choice, Encoding, encode
 from hardwood.tree.conversion import place, to_indices
 from hardwood.tree.reach import objective
-from hardwood.tree.tree import IndexTree
 from strategies import problem_of, tiny_problems, trees
 
 # Boxes [1, 3], [2, 4] and [3.5, 5.5]: six ends v1 .. v6 in the order of the paper's example.
 EXAMPLE = Problem.from_data([[2.0], [3.0], [4.5]], [0, 1, 1], 1.0, 1)
 # "the 3rd out of 6 possible thresholds", classes 0 and 1
-EXAMPLE_TREE = IndexTree.from_nested((0, 2, 0, 1))
+EXAMPLE_TREE = index_tree((0, 2, 0, 1))
 
 
 def satisfied(clauses: Formula, truth: np.ndarray) -> bool:

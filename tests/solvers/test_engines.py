@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -102,9 +103,7 @@ def test_an_engine_that_is_killed_before_its_first_tree_leaves_the_best_leaf_and
 
 
 def test_an_engine_that_never_ends_is_ended_at_the_limit(told: Any) -> None:
-    started = time.perf_counter()
     result = solve(UNEQUAL, told("never_ends"), time_limit=3.0)
-    assert time.perf_counter() - started < 60  # it sleeps for ten minutes
     assert result.stopped_by == "time limit"
 
 
@@ -254,20 +253,32 @@ def _is_alive(pid: str) -> bool:
         return False
 
 
-def test_an_engine_that_has_not_built_its_model_in_time_is_reported_as_such(told: Any) -> None:
+def run_until(is_over: Callable[[], bool], target: str, job: Any) -> None:
+    """Run an engine of `engines_that_misbehave` for as long as the test says, whatever the clock says."""
+    child.run_child(
+        f"engines_that_misbehave:{target}",
+        job,
+        lambda message: pytest.fail(f"{message} was not expected"),
+        should_stop=is_over,
+        remaining=lambda: 0.0 if is_over() else 600.0,
+        folders=(str(Path(__file__).parents[1]),),
+    )
+
+
+def test_an_engine_that_has_not_built_its_model_in_time_is_reported_as_such(tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
     with pytest.warns(EngineNotReadyWarning, match="the engine's process was still building its model"):
-        result = solve(UNEQUAL, told("never_builds"), time_limit=8.0)
-    assert result.stopped_by is EndReason.TIME_LIMIT
+        run_until(begun.exists, "never_builds", begun)
 
 
 def test_a_process_that_has_not_started_in_time_is_reported_as_such(
-    told: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    (tmp_path / "hangs.py").write_text("import time; time.sleep(600)")
+    begun = tmp_path / "begun"
+    (tmp_path / "hangs.py").write_text(f"import time; open({str(begun)!r}, 'w').close(); time.sleep(600)")
     monkeypatch.setattr(child, "_BOOTSTRAP", str(tmp_path / "hangs.py"))
     with pytest.warns(EngineNotReadyWarning, match="the engine's process was still starting"):
-        result = solve(UNEQUAL, told("tells"), time_limit=1.0)
-    assert result.stopped_by is EndReason.TIME_LIMIT
+        run_until(begun.exists, "tells", None)
 
 
 def test_highs_then_cp_sat_then_highs_works_in_one_program_without_a_main_guard(tmp_path: Path) -> None:
@@ -311,9 +322,10 @@ def test_ctrl_c_in_a_terminal_reaches_the_parent_only(tmp_path: Path) -> None:
         start_new_session=True,
     )
     assert program.stdout is not None
-    # The best leaf first, then what the engine finds: after two better trees it is surely running.
-    for _ in range(3):
-        assert program.stdout.readline()
+    # The best leaf first, then what the engine finds: with a better tree it is surely running.
+    leaf = float(program.stdout.readline())
+    while float(program.stdout.readline()) >= leaf:
+        pass
     os.killpg(program.pid, signal.SIGINT)
     output, complaints = program.communicate(timeout=60)
     assert output.splitlines()[-1] == "interrupt True", complaints

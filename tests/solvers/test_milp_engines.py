@@ -10,7 +10,7 @@ import pytest
 
 from hardwood import Problem, SolverError
 from hardwood.solvers.engines.child import Job
-from hardwood.solvers.engines.linear import MILP_ENGINES, Ending, Optimise, check_ending
+from hardwood.solvers.engines.linear import MILP_ENGINES, Ending, Optimise, Order, check_ending
 from hardwood.solvers.formulations.encoding import encode
 from hardwood.solvers.formulations.milp import formulate
 
@@ -53,13 +53,15 @@ def test_an_engine_reports_solution_and_bound_of_one_model(engine: Any, continuo
     bounds: list[float] = []
     optimise: Optimise = importlib.import_module(f"hardwood.solvers.engines.{engine.name}").optimise
     optimise(
-        formulation.model,
-        Job(encoding, None, np.inf, np.inf),
-        start=None,
-        gap=0.5,
-        tolerance=1e-6,
-        on_solution=lambda x, objective: found.append(encoding.objective(formulation.choice(x))),
-        on_bound=bounds.append,
+        Order(
+            formulation.model,
+            Job(encoding, None, np.inf, np.inf),
+            start=None,
+            gap=0.5,
+            tolerance=1e-6,
+            on_solution=lambda x, objective: found.append(encoding.objective(formulation.choice(x))),
+            on_bound=bounds.append,
+        )
     )
     assert min(found) == 2
     assert 1.5 <= max(bound for bound in bounds if np.isfinite(bound)) <= 2 + 1e-6

@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from builders import index_tree
 from hardwood import EndReason, InvalidInputError, MissingEngineError, Problem, SolverError, Status, solve
 from hardwood.solvers import registry
 from hardwood.solvers.registry import Engine, Solver
 from hardwood.solvers.run import Run, RunProgress
 from hardwood.solvers.solve import SolverFailureWarning
-from hardwood.tree.tree import IndexTree
 
 X = np.array([[0.0], [1.0], [2.0], [3.0]])
 Y = np.array([0, 0, 1, 0])
 # With radius 0.1 the eight ends are eight clusters: sample i has ranks 2i and 2i + 1.
-BEST = IndexTree.from_nested((0, 3, 0, (0, 5, 1, 0)))  # right on all four
-STUMP = IndexTree.from_nested((0, 3, 0, 1))  # loses the last one
+BEST = index_tree((0, 3, 0, (0, 5, 1, 0)))  # right on all four
+STUMP = index_tree((0, 3, 0, 1))  # loses the last one
 
 
 @pytest.fixture
@@ -196,7 +196,7 @@ def test_a_start_is_kept_and_handed_over(problem: Problem, make_solver: Callable
     told = make_solver(told_run)
     # One more sample that no split at these places can save keeps the bound of any model below the start's cost.
     harder = Problem.from_data(np.vstack([X, [[0.5]]]), [*Y, 1], 0.1, 2)
-    best = IndexTree.from_nested((0, 5, 0, (0, 7, 1, 0)))
+    best = index_tree((0, 5, 0, (0, 7, 1, 0)))
     assert solve(harder, told, start=best).objective == 1
     tree = solve(harder, told, start=best).tree
     assert solve(harder, told, start=tree).objective == 1

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from builders import make_tree
+from builders import index_tree, make_tree
 from hardwood import EndReason, InvalidInputError, Problem, Status, solve
 from hardwood.solvers import registered_solvers
 from hardwood.solvers.starts import repaired, useful_depth, without_needless_splits
 from hardwood.tree.conversion import place
 from hardwood.tree.reach import objective
-from hardwood.tree.tree import IndexTree
 
 
 def random_problem(seed: int, **changes: Any) -> Problem:
@@ -68,7 +67,7 @@ def test_a_huge_depth_takes_no_more_than_the_samples_ask_for(solver: str) -> Non
 
 def test_a_start_deeper_than_is_of_use_is_taken_without_its_needless_splits() -> None:
     problem = Problem.from_data([[0.0], [1.0], [2.0]], [0, 1, 0], 0.1, 5)
-    deep = IndexTree.from_nested((0, 1, 0, (0, 3, (0, 1, 0, (0, 1, 0, 1)), 0)))
+    deep = index_tree((0, 1, 0, (0, 3, (0, 1, 0, (0, 1, 0, 1)), 0)))
     thin = without_needless_splits(deep, problem)
     assert thin.depth == 2
     assert objective(place(thin, problem), problem) <= objective(place(deep, problem), problem) == 0
@@ -79,8 +78,8 @@ def test_a_start_deeper_than_is_of_use_is_taken_without_its_needless_splits() ->
 @pytest.mark.parametrize(
     ("start", "said"),
     [
-        (IndexTree.from_nested((7, 0, 0, 1)), "splits on feature 7, the data has 1 features"),
-        (IndexTree.from_nested((0, 0, 0, 5)), "answers class number 5, the data has 2 classes"),
+        (index_tree((7, 0, 0, 1)), "splits on feature 7, the data has 1 features"),
+        (index_tree((0, 0, 0, 5)), "answers class number 5, the data has 2 classes"),
         (make_tree([-1], [np.nan], [-1], [-1], [1], np.array(["no", "maybe"]), 1), "answers class 'maybe'"),
     ],
 )

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from scipy.optimize import minimize
 
-from builders import make_tree
+from builders import make_tree, nested_of
 from hardwood import AttackRules, InvalidInputError, Problem, TreantClassifier, Tree, load_model, solve
 from hardwood._core import Control, treant_best_predictions
 from hardwood.attack.rules import AttackRule
@@ -83,8 +83,8 @@ def test_by_hand() -> None:
     a^2 + (1-a)^2 + (1-c)^2: a = 1/2, c = 1, loss 1/2. Taken; 1/2 is not above one half, so that leaf answers 0.
     """
     problem = Problem.from_data(LINE, LINE_LABELS, 0.6, 2)
-    nested = Growth(problem, Options.boxes(problem), Control()).grow(lambda j, under, over: (under, over))
-    j, _, left, (_, _, middle, right) = nested
+    draft = Growth(problem, Options.boxes(problem), Control()).grow(lambda j, under, over: (under, over))
+    j, _, left, (_, _, middle, right) = nested_of(draft)
     assert (j, left) == (0, 0.0)
     assert (middle, right) == (pytest.approx(0.5), pytest.approx(1.0))
     clf = TreantClassifier(2, attack=0.6).fit(LINE, LINE_LABELS)
@@ -122,12 +122,12 @@ def test_attack_invariance_keeps_the_loss_that_splits_promised(seed: int, loss: 
     previous = np.inf
     for depth in range(6):
         problem = Problem.from_data(X, y, 0.15, depth, sample_weight=weight)
-        nested = Growth(problem, Options.boxes(problem), Control(), loss=loss).grow(lambda j, under, over: under)
+        draft = Growth(problem, Options.boxes(problem), Control(), loss=loss).grow(lambda j, under, over: under)
         total = 0.0
         for i in range(n):
             worst = max(
                 losses(value, loss == "logistic")[y[i]]
-                for value, region in leaves_of(nested)
+                for value, region in leaves_of(nested_of(draft))
                 if all(problem.lower_rank[i, j] <= b and problem.upper_rank[i, j] > a for j, (a, b) in region.items())
             )
             total += weight[i] * worst

@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import make_tree
+from builders import index_tree, make_tree, nested_of
 from hardwood import InvalidInputError, Problem, Tree, adversarial_accuracy, attack_samples, robust_radius
 from hardwood.problem.endpoints import candidates
 from hardwood.tree.conversion import place, to_indices
 from hardwood.tree.reach import certain_counts, objective, reached_nodes, robust_errors
-from hardwood.tree.tree import IndexTree
 from oracle import TinyProblem, answer, is_fooled
 from strategies import attack_of, problem_of, tiny_problems, trees
 
@@ -102,8 +101,8 @@ def test_placing_thresholds_keeps_or_lowers_what_the_indices_cost(tiny: TinyProb
             problem.upper_rank[i, j] > t and lost_by_ranks(right, i)
         )
 
-    tree = IndexTree.from_nested(nested)
-    assert tree.to_nested() == nested
+    tree = index_tree(nested)
+    assert nested_of(tree) == nested
     placed = place(tree, problem)
     lost = robust_errors(placed, problem)
     by_ranks = np.array([lost_by_ranks(nested, i) for i in range(tiny.n)])
@@ -198,7 +197,7 @@ def test_certain_counts_are_the_samples_that_reach_one_leaf_only(case: tuple[Tin
 
 def test_a_tree_that_breaks_a_limit_costs_infinitely_much() -> None:
     X, y = [[0.0], [1.0], [2.0]], [0, 1, 0]
-    deep = IndexTree.from_nested((0, 0, 0, (0, 1, 1, 0)))
+    deep = index_tree((0, 0, 0, (0, 1, 1, 0)))
     problem = Problem.from_data(X, y, 0.0, 2)
     assume_ok = place(deep, problem)
     assert objective(assume_ok, problem) == 0

@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 
 from builders import make_tree
 from hardwood import InvalidInputError, Tree
-from hardwood.tree.tree import IndexTree
+from hardwood.problem.problem import prepare
+from hardwood.solvers.starts import repaired, without_needless_splits
+from hardwood.tree.conversion import index_tree_of, place, to_indices
+from hardwood.tree.draft import Fork, Leaf, grow
+from hardwood.tree.index_tree import IndexTree
+from hardwood.tree.reach import robust_errors
 from oracle import answer
 from strategies import trees
 
@@ -125,3 +130,26 @@ def test_a_tree_cannot_be_changed() -> None:
         stump().threshold[0] = 1
     with pytest.raises(ValueError, match="read-only"):
         IndexTree.leaf(1).label[0] = 0
+
+
+def test_a_tree_may_be_deeper_than_recursion_goes() -> None:
+    # A chain of 2500 splits, each of which parts one more sample from the rest.
+    depth = 2500
+    X, y = np.arange(depth + 1.0)[:, None], np.arange(depth + 1) % 2
+    problem = prepare(X, y, 0.1, max_depth=depth)
+
+    def node(k: int) -> Leaf | Fork[int]:
+        """Sample k to the left, as a leaf of its class (-1 or -2), and the rest to the right."""
+        return Leaf(-1 - k if k < 0 else depth % 2) if k < 0 or k == depth else Fork(0, 2 * k + 1, -1 - k % 2, k + 1)
+
+    index_tree = index_tree_of(grow(0, node))
+    placed = place(index_tree, problem)
+    assert placed.depth == index_tree.depth == depth
+    assert robust_errors(placed, problem).sum() == 0
+    assert np.array_equal(to_indices(placed, problem).feature, placed.feature)
+    assert placed.without_empty_leaves is placed
+    assert len(placed.regions()[2]) == placed.n_leaves
+    assert placed.to_text().count("\n") == placed.n_nodes - 2
+    assert repaired(index_tree, problem.replace(leaf_penalty=1.0)).depth == 0
+    assert without_needless_splits(index_tree, problem).depth == depth
+    assert Tree.from_dict(placed.to_dict()) == placed

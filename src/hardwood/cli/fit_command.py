@@ -36,7 +36,7 @@ from hardwood.solvers.display import progress_display
 from hardwood.solvers.result import Result, Status
 
 
-class Start(StrEnum):
+class StartChoice(StrEnum):
     """Where a solver may start on the command line."""
 
     none = "none"
@@ -78,7 +78,7 @@ def fit(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the model to this JSON file.")] = None,
     solver: Annotated[str, typer.Option(help="How to learn; 'hardwood solvers' lists the choices.")] = "search",
     engine: EngineOption = None,
-    start: Annotated[Start, typer.Option(help="Where the solver starts.")] = Start.none,
+    start: Annotated[StartChoice, typer.Option(help="Where the solver starts.")] = StartChoice.none,
     time_limit: Annotated[float, typer.Option(help="Seconds; the best tree so far is kept when they are over.")] = 60.0,
     max_gap: GapOption = 0.0,
     attacked_class: AttackedClassOption = None,
@@ -99,7 +99,7 @@ def fit(
     check_output(output)
     check_output(proof)
     n_jobs = checked_jobs(jobs)
-    recipe = find_recipe(solver).changed(None, engine, None if start is Start.none else start.value)
+    recipe = find_recipe(solver).changed(None, engine, None if start is StartChoice.none else start.value)
     allow_missing = missing is Missing.reachable
     samples = Samples.read(data, target, drop, weight=weight, categorical=categorical, allow_missing=allow_missing)
     problem = samples.problem(

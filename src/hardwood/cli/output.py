@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
 from collections.abc import Iterable, Sequence
@@ -12,7 +11,6 @@ from typing import Any
 import typer
 
 from hardwood.errors import InvalidInputError
-from hardwood.files import write_whole
 
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -70,6 +68,6 @@ def check_picture(path: Path | None) -> None:
 
 def save_picture(ax: Any, path: Path) -> None:
     """Write the figure of some axes."""
-    picture = io.BytesIO()
-    ax.get_figure(root=True).savefig(picture, format=path.suffix[1:], dpi=150)
-    write_whole(path, picture.getvalue())
+    from hardwood.plotting.style import save_figure
+
+    save_figure(ax.get_figure(root=True), path, dpi=150)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from hardwood.arrays import FloatArray
 from hardwood.attack.model import AttackModel
 from hardwood.ensembles.forest import grow_forest
+from hardwood.ensembles.verification import UndecidedAttackWarning
 from hardwood.ensembles.voting import VotingEnsemble
 from hardwood.estimators.base import BaseRobustClassifier, seed_of
 from hardwood.problem.problem import prepare
@@ -22,10 +23,6 @@ from hardwood.tree.tree import Tree
 
 N_ESTIMATORS = Option("n_estimators", 100, Whole(1, 1_000_000), "number of trees")
 BOOTSTRAP = Option("bootstrap", True, Flag(), "whether each tree draws its samples with replacement")
-
-
-class UndecidedAttackWarning(UserWarning):
-    """For some samples it could not be decided in time whether an attack succeeds."""
 
 
 class RobustForestClassifier(BaseRobustClassifier):

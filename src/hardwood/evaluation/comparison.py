@@ -183,9 +183,7 @@ def compare(
         Called with a few words about each learner before it runs.
     """
     table, _ = read_features(X, None, None if feature_names is None else tuple(feature_names))
-    check_finite(table.values, table.names)
-    labels = as_labels(y, len(table))
-    parts = [_Part(table.take(rows), labels[rows]) for rows in _split(labels, test_size, random_state)]
+    parts = _split(table, y, test_size, random_state)
     given = AttackModel.parse(attack)
     problem = prepare(parts[0].X, parts[0].y, given, max_depth)
     chosen, left_out = _choose(learners, problem.n_classes)
@@ -200,16 +198,8 @@ def compare(
         if proven > bound:
             bound, bound_by = proven, method.summary
     n_test = len(parts[1].y) if len(parts) > 1 else 0
-    return Comparison(
-        tuple(rows),
-        left_out,
-        bound,
-        bound_by,
-        problem.n_samples,
-        n_test,
-        problem.max_depth,
-        given.describe(table.names),
-    )
+    described, n_train = given.describe(table.names), problem.n_samples
+    return Comparison(tuple(rows), left_out, bound, bound_by, n_train, n_test, problem.max_depth, described)
 
 
 class _Part(NamedTuple):
@@ -240,8 +230,14 @@ def _run(method: Method, task: Task, parts: Sequence[_Part]) -> tuple[Row, float
     return row, learned.bound
 
 
-def _split(y: NDArray[Any], test_size: float, seed: int) -> list[IntArray]:
+def _split(table: Table, y: Any, test_size: float, seed: int) -> list[_Part]:
     """Return the samples to learn from and, if any are held out, those to test on."""
+    check_finite(table.values, table.names)
+    labels = as_labels(y, len(table))
+    return [_Part(table.take(rows), labels[rows]) for rows in _split_rows(labels, test_size, seed)]
+
+
+def _split_rows(y: NDArray[Any], test_size: float, seed: int) -> list[IntArray]:
     if not 0 <= test_size < 1:
         raise InvalidInputError(f"test_size={test_size!r}; it must be at least 0 and below 1")
     if test_size == 0:

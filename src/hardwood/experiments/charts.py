@@ -14,7 +14,7 @@ from hardwood.experiments.cells import CurveCell, key_of
 from hardwood.experiments.grid import Grid
 from hardwood.experiments.log import Log
 from hardwood.experiments.published import PUBLISHED
-from hardwood.experiments.scores import Fit, Instance, error_at, fits_at, mean_and_error, ratios, standings
+from hardwood.experiments.scores import Fit, Setting, error_at, fits_at, mean_and_error, ratios, standings
 
 MOMENTS_PER_DECADE = 12
 AROUND = 0.12
@@ -203,7 +203,7 @@ def over_time(grid: Grid, log: Log) -> Chart:
 
 def ratio_chart(grid: Grid, log: Log, *, against_bound: bool) -> Chart:
     """Ratios of training adversarial accuracies by depth: GROOT to optimal, or optimal to the bound for every model."""
-    points: dict[str, list[tuple[int, float, Instance]]] = {}
+    points: dict[str, list[tuple[int, float, Setting]]] = {}
     for depth in grid.depths:
         at_depth = ratios(grid, log, depth)
         for instance, ratio in (at_depth.to_bound if against_bound else at_depth.to_optimal).items():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hardwood.experiments.charts import AROUND, Chart, Regions
-from hardwood.plotting.style import colour_of, dash_of, marker_of, new_figure, shown, tidy
+from hardwood.plotting.style import colour_of, dash_of, marker_of, new_figure, save_figure, shown, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +29,7 @@ def draw(chart: Chart | list[Regions], stem: Path) -> list[Path]:
     for path in paths:
         # No date inside, so that equal results give equal files.
         metadata = {"CreationDate": None} if path.suffix == ".pdf" else {"Date": None} if path.suffix == ".svg" else {}
-        figure.savefig(path, dpi=160, metadata=metadata)
+        save_figure(figure, path, dpi=160, metadata=metadata)
     return paths
 
 

@@ -19,7 +19,7 @@ from hardwood.experiments.outcomes import FitOutcome
 from hardwood.experiments.schedule import final_cell
 from hardwood.solvers.result import Status
 
-Instance = tuple[str, float, int]
+Setting = tuple[str, float, int]
 """Data set, radius, seed."""
 
 
@@ -30,15 +30,15 @@ class Fit(NamedTuple):
     outcome: FitOutcome
 
 
-def instances_of(grid: Grid) -> list[Instance]:
+def settings_of(grid: Grid) -> list[Setting]:
     """Return all instances of a grid."""
     return [(dataset, radius, seed) for (dataset, radius), seed in product(grid.instances, grid.seeds)]
 
 
-def final_fits(grid: Grid, log: Log, method: Method) -> dict[Instance, Fit]:
+def final_fits(grid: Grid, log: Log, method: Method) -> dict[Setting, Fit]:
     """Return, by instance, the tree that cross validation led to, where there is one."""
     found = {}
-    for dataset, radius, seed in instances_of(grid):
+    for dataset, radius, seed in settings_of(grid):
         cell = final_cell(grid, (dataset, radius), method, seed, log)
         outcome = None if cell is None else log.fit(key_of(cell))
         if cell is not None and outcome is not None:
@@ -46,10 +46,10 @@ def final_fits(grid: Grid, log: Log, method: Method) -> dict[Instance, Fit]:
     return found
 
 
-def fits_at(grid: Grid, log: Log, method: Method, depth: int) -> dict[Instance, Fit]:
+def fits_at(grid: Grid, log: Log, method: Method, depth: int) -> dict[Setting, Fit]:
     """Return, by instance, a method's fit of a depth on the training part, where there is one."""
     found = {}
-    for dataset, radius, seed in instances_of(grid):
+    for dataset, radius, seed in settings_of(grid):
         cell = grid.fit_cell((dataset, radius), method, seed, Candidate(depth))
         outcome = log.fit(key_of(cell))
         if outcome is not None:
@@ -71,7 +71,7 @@ class Standing:
         Instances with rank 1.
     """
 
-    scores: dict[Instance, float]
+    scores: dict[Setting, float]
     ranks: list[int]
     wins: int
 
@@ -86,7 +86,7 @@ def standings(grid: Grid, log: Log) -> dict[str, Standing]:
         for method in grid.methods
     }
     ranks: dict[str, list[int]] = {name: [] for name in scores}
-    for instance in instances_of(grid):
+    for instance in settings_of(grid):
         here = {
             name: round(by_instance[instance], 12) for name, by_instance in scores.items() if instance in by_instance
         }
@@ -117,15 +117,15 @@ class Ratios:
         By instance, the optimal adversarial accuracy over the bound for every model.
     """
 
-    proven: dict[Instance, float]
-    to_optimal: dict[Instance, float]
-    to_bound: dict[Instance, float]
+    proven: dict[Setting, float]
+    to_optimal: dict[Setting, float]
+    to_bound: dict[Setting, float]
 
 
 def ratios(grid: Grid, log: Log, depth: int) -> Ratios:
     """Compare GROOT, optimal trees and the bound at one depth."""
-    proven: dict[Instance, float] = {}
-    greedy: dict[Instance, float] = {}
+    proven: dict[Setting, float] = {}
+    greedy: dict[Setting, float] = {}
     for method in grid.methods:
         for instance, (_, outcome) in fits_at(grid, log, method, depth).items():
             score = outcome.scores.train_adversarial_accuracy
@@ -134,7 +134,7 @@ def ratios(grid: Grid, log: Log, depth: int) -> Ratios:
             if method.name == "GROOT":
                 greedy[instance] = score
     bounds = {}
-    for dataset, radius, seed in instances_of(grid):
+    for dataset, radius, seed in settings_of(grid):
         bound = log.bound(key_of(BoundCell(dataset, radius, seed)))
         if bound is not None:
             bounds[dataset, radius, seed] = bound.bound

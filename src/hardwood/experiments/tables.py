@@ -17,9 +17,9 @@ from hardwood.experiments.scores import (
     error_at,
     final_fits,
     fits_at,
-    instances_of,
     mean_and_error,
     ratios,
+    settings_of,
     standings,
 )
 
@@ -132,7 +132,7 @@ def tables_of(grid: Grid, log: Log) -> dict[str, TextTable]:
 def aggregate(grid: Grid, log: Log) -> TextTable:
     """Return the paper's table: mean adversarial accuracy, mean rank and wins, theirs and ours."""
     result = standings(grid, log)
-    total = len(instances_of(grid))
+    total = len(settings_of(grid))
     ordered = sorted(result, key=lambda name: mean_and_error(list(result[name].scores.values()))[0])
     rows = []
     for name in ordered:
@@ -179,7 +179,7 @@ def per_instance(grid: Grid, log: Log) -> TextTable:
     """Return the test score of every method on every instance, with the depth that was chosen."""
     found = {method.name: final_fits(grid, log, method) for method in grid.methods}
     rows, bold = [], set()
-    for i, instance in enumerate(instances_of(grid)):
+    for i, instance in enumerate(settings_of(grid)):
         here = {
             name: round(by_instance[instance].outcome.scores.test_adversarial_accuracy, 12)
             for name, by_instance in found.items()
@@ -208,7 +208,7 @@ def per_instance(grid: Grid, log: Log) -> TextTable:
 def shares(grid: Grid, log: Log) -> TextTable:
     """Return, by depth, how often optimality was proven, and the ratios of the paper's figure."""
     rows = []
-    total = len(instances_of(grid))
+    total = len(settings_of(grid))
     for depth in grid.depths:
         at_depth = ratios(grid, log, depth)
         rows.append(
@@ -243,7 +243,7 @@ def shares(grid: Grid, log: Log) -> TextTable:
 
 def _all_radii_proven(grid: Grid, proven: dict[tuple[str, float, int], float]) -> dict[str, bool]:
     by_set = dict.fromkeys(grid.datasets, True)
-    for instance in instances_of(grid):
+    for instance in settings_of(grid):
         by_set[instance[0]] &= instance in proven
     return by_set
 

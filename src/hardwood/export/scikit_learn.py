@@ -61,26 +61,45 @@ def to_sklearn(tree: Tree, node_weight: FloatArray | None = None) -> Any:
     sklearn.tree.DecisionTreeClassifier
     """
     from sklearn.tree import DecisionTreeClassifier
-    from sklearn.tree._tree import Tree as InnerTree
 
     if tree.encoding is not None:
         raise InvalidInputError(
             "the tree has categorical features, which scikit-learn's trees do not know; convert "
             "dataclasses.replace(tree, encoding=None), which takes the indicator columns of tree.rows(X)"
         )
-    n, k = tree.n_nodes, len(tree.classes)
-    is_leaf = tree.left < 0
     weight = _leaves_below(tree) if node_weight is None else np.asarray(node_weight, dtype=np.float64)
-    value = np.zeros((n, k))
+    model = DecisionTreeClassifier(max_depth=max(1, tree.depth), random_state=0)
+    model.tree_ = _inner_tree(tree, weight)
+    model.classes_ = np.array(tree.classes)
+    model.n_classes_ = len(tree.classes)
+    model.n_outputs_ = 1
+    model.n_features_in_ = tree.n_features
+    model.max_features_ = tree.n_features
+    if tree.feature_names is not None:
+        model.feature_names_in_ = np.array(tree.feature_names, dtype=object)
+    return model
+
+
+def _shares(tree: Tree, weight: FloatArray) -> FloatArray:
+    """Return the share of each class at each node, given the weight of each leaf."""
+    is_leaf = tree.left < 0
+    value = np.zeros((tree.n_nodes, len(tree.classes)))
     value[is_leaf, tree.label[is_leaf]] = weight[is_leaf]
     for node in np.flatnonzero(~is_leaf)[::-1]:
         value[node] = value[tree.left[node]] + value[tree.right[node]]
     total = value.sum(axis=1, keepdims=True)
     # A leaf without weight still answers its class; scikit-learn keeps shares, not weights.
-    share = np.divide(value, total, out=np.zeros_like(value), where=total > 0)
+    share: FloatArray = np.divide(value, total, out=np.zeros_like(value), where=total > 0)
     share[is_leaf, tree.label[is_leaf]] = 1.0
+    return share
 
-    inner = InnerTree(tree.n_features, np.array([k], dtype=np.intp), 1)
+
+def _inner_tree(tree: Tree, weight: FloatArray) -> Any:
+    """Return the arrays that scikit-learn's classifier wraps."""
+    from sklearn.tree._tree import Tree as InnerTree
+
+    n, is_leaf, share = tree.n_nodes, tree.left < 0, _shares(tree, weight)
+    inner = InnerTree(tree.n_features, np.array([len(tree.classes)], dtype=np.intp), 1)
     state = inner.__getstate__()
     nodes = np.zeros(n, dtype=state["nodes"].dtype)
     nodes["left_child"], nodes["right_child"] = tree.left, tree.right
@@ -92,17 +111,7 @@ def to_sklearn(tree: Tree, node_weight: FloatArray | None = None) -> Any:
     if tree.missing_left is not None:
         nodes["missing_go_to_left"] = tree.missing_left
     inner.__setstate__({**state, "max_depth": tree.depth, "node_count": n, "nodes": nodes, "values": share[:, None, :]})
-
-    model = DecisionTreeClassifier(max_depth=max(1, tree.depth), random_state=0)
-    model.tree_ = inner
-    model.classes_ = np.array(tree.classes)
-    model.n_classes_ = k
-    model.n_outputs_ = 1
-    model.n_features_in_ = tree.n_features
-    model.max_features_ = tree.n_features
-    if tree.feature_names is not None:
-        model.feature_names_in_ = np.array(tree.feature_names, dtype=object)
-    return model
+    return inner
 
 
 def _leaves_below(tree: Tree) -> FloatArray:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hardwood.arrays import FloatArray
+from hardwood.arrays import BoolArray, FloatArray
 from hardwood.errors import InvalidInputError
 from hardwood.evaluation.adversarial import attack_samples
 from hardwood.plotting.models import attack_of, tree_of
@@ -48,8 +48,6 @@ def plot_regions(
     ax : matplotlib axes or None
         Where to draw; new axes if None.
     """
-    from matplotlib.patches import Rectangle
-
     tree = tree_of(model)
     chosen_attack = attack_of(model, attack)
     data = AttackedData.prepare(tree, X, y, chosen_attack)
@@ -57,44 +55,72 @@ def plot_regions(
     first, second = _two_features(tree, features)
     ax = new_axes(5.6, 4.6) if ax is None else ax
     lower, upper = data.boxes.lower, data.boxes.upper
-    limits = [_limits(data.X[:, j], lower[:, j], upper[:, j]) for j in (first, second)]
-    _fill_regions(ax, tree, np.median(data.X, axis=0), first, second, limits)
+    plane = _Plane(first, second, *(_limits(data.X[:, j], lower[:, j], upper[:, j]) for j in (first, second)))
+    _fill_regions(ax, tree, np.median(data.X, axis=0), plane)
     lost = data.fooled()
     if show_boxes:
-        for i in range(len(data.X)):
-            low = [max(lower[i, j], limits[k][0]) for k, j in enumerate((first, second))]
-            high = [min(upper[i, j], limits[k][1]) for k, j in enumerate((first, second))]
-            ax.add_patch(
-                Rectangle(
-                    (low[0], low[1]), high[0] - low[0], high[1] - low[1], facecolor="none",
-                    edgecolor=colour_of(int(data.label[i])), linewidth=0.7, alpha=0.55,
-                    linestyle=(0, (3, 2)) if lost[i] else "solid", zorder=2,
-                )
-            )  # fmt: skip
-    for c, label in enumerate(tree.classes.tolist()):
-        for is_lost in (False, True):
-            samples = data.X[(data.label == c) & (lost == is_lost)]
-            ax.scatter(
-                samples[:, first], samples[:, second], s=26, marker=marker_of(c), zorder=4,
-                facecolors="white" if is_lost else colour_of(c), edgecolors=colour_of(c), linewidths=1.2,
-                label=f"{shown(label, 20)}, {'lost' if is_lost else 'safe'}" if len(samples) else None,
-            )  # fmt: skip
+        _draw_boxes(ax, data, lost, plane)
+    _draw_samples(ax, data, lost, plane)
     if show_attacks:
-        points = attack_samples(tree, data.X, y, chosen_attack)
-        for sample, point in zip(data.X[lost], points[lost], strict=True):
-            start, end = (sample[first], sample[second]), (point[first], point[second])
-            if start != end:
-                ax.annotate(
-                    "", end, start, zorder=3, annotation_clip=True,
-                    arrowprops={"arrowstyle": "-|>", "color": "0.2", "linewidth": 0.8, "shrinkA": 2, "shrinkB": 0,
-                                "mutation_scale": 7},
-                )  # fmt: skip
-    ax.set_xlim(*limits[0])
-    ax.set_ylim(*limits[1])
+        _draw_attacks(ax, data.X[lost], attack_samples(tree, data.X, y, chosen_attack)[lost], plane)
+    ax.set_xlim(*plane.across)
+    ax.set_ylim(*plane.up)
     ax.set_xlabel(shown(tree.name_of(first)))
     ax.set_ylabel(shown(tree.name_of(second)))
     ax.legend(fontsize=8, framealpha=0.9, loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.3, frameon=False)
     return ax
+
+
+class _Plane(NamedTuple):
+    """Which two features are drawn, and from where to where."""
+
+    first: int
+    second: int
+    across: tuple[float, float]
+    up: tuple[float, float]
+
+    def rectangle(self, low: FloatArray, high: FloatArray, **style: Any) -> Any:
+        """Return what is seen of a box; None if that is nothing."""
+        from matplotlib.patches import Rectangle
+
+        x0, x1 = max(low[self.first], self.across[0]), min(high[self.first], self.across[1])
+        y0, y1 = max(low[self.second], self.up[0]), min(high[self.second], self.up[1])
+        return Rectangle((x0, y0), x1 - x0, y1 - y0, **style) if x0 <= x1 and y0 <= y1 else None
+
+
+def _draw_boxes(ax: Axes, data: AttackedData, lost: BoolArray, plane: _Plane) -> None:
+    """Draw where the attacker can move each sample, with a broken line where that is its loss."""
+    for low, high, label, is_lost in zip(data.boxes.lower, data.boxes.upper, data.label, lost, strict=True):
+        ax.add_patch(
+            plane.rectangle(
+                low, high, facecolor="none", edgecolor=colour_of(int(label)), linewidth=0.7, alpha=0.55,
+                linestyle=(0, (3, 2)) if is_lost else "solid", zorder=2,
+            )
+        )  # fmt: skip
+
+
+def _draw_samples(ax: Axes, data: AttackedData, lost: BoolArray, plane: _Plane) -> None:
+    for c, label in enumerate(data.tree.classes.tolist()):
+        for is_lost in (False, True):
+            samples = data.X[(data.label == c) & (lost == is_lost)]
+            ax.scatter(
+                samples[:, plane.first], samples[:, plane.second], s=26, marker=marker_of(c), zorder=4,
+                facecolors="white" if is_lost else colour_of(c), edgecolors=colour_of(c), linewidths=1.2,
+                label=f"{shown(label, 20)}, {'lost' if is_lost else 'safe'}" if len(samples) else None,
+            )  # fmt: skip
+
+
+def _draw_attacks(ax: Axes, samples: FloatArray, points: FloatArray, plane: _Plane) -> None:
+    """Draw an arrow from each sample to the point at which it is misclassified."""
+    j, k = plane.first, plane.second
+    for sample, point in zip(samples, points, strict=True):
+        start, end = (sample[j], sample[k]), (point[j], point[k])
+        if start != end:
+            ax.annotate(
+                "", end, start, zorder=3, annotation_clip=True,
+                arrowprops={"arrowstyle": "-|>", "color": "0.2", "linewidth": 0.8, "shrinkA": 2, "shrinkB": 0,
+                            "mutation_scale": 7},
+            )  # fmt: skip
 
 
 def _two_features(tree: Tree, features: tuple[str | int, str | int] | None) -> tuple[int, int]:
@@ -126,21 +152,13 @@ def _limits(values: FloatArray, lower: FloatArray, upper: FloatArray) -> tuple[f
     return float(ends.min() - margin), float(ends.max() + margin)
 
 
-def _fill_regions(
-    ax: Axes, tree: Tree, fixed: FloatArray, first: int, second: int, limits: list[tuple[float, float]]
-) -> None:
-    from matplotlib.patches import Rectangle
-
-    others = [j for j in range(tree.n_features) if j not in (first, second)]
+def _fill_regions(ax: Axes, tree: Tree, fixed: FloatArray, plane: _Plane) -> None:
+    """Colour what the tree answers where, the features that are not drawn being fixed."""
+    others = [j for j in range(tree.n_features) if j not in (plane.first, plane.second)]
     for low, high, label in zip(*tree.regions(), strict=True):
         if np.any(fixed[others] <= low[others]) or np.any(fixed[others] > high[others]):
             continue
-        corner = [max(low[j], limits[k][0]) for k, j in enumerate((first, second))]
-        end = [min(high[j], limits[k][1]) for k, j in enumerate((first, second))]
-        if corner[0] < end[0] and corner[1] < end[1]:
-            ax.add_patch(
-                Rectangle(
-                    (corner[0], corner[1]), end[0] - corner[0], end[1] - corner[1],
-                    facecolor=colour_of(int(label)), edgecolor="white", linewidth=1.2, alpha=0.18, zorder=0,
-                )
-            )  # fmt: skip
+        style = {"facecolor": colour_of(int(label)), "edgecolor": "white", "linewidth": 1.2, "alpha": 0.18, "zorder": 0}
+        seen = plane.rectangle(low, high, **style)
+        if seen is not None and seen.get_width() > 0 and seen.get_height() > 0:
+            ax.add_patch(seen)

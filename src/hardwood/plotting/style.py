@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hardwood.errors import MissingEngineError
+from hardwood.files import write_whole
 from hardwood.plain_data import printable
 
 if TYPE_CHECKING:
@@ -55,6 +58,13 @@ def new_figure(width: float, height: float) -> Figure:
     except ImportError as error:
         raise _without_matplotlib() from error
     return Figure(figsize=(width, height), layout="constrained")
+
+
+def save_figure(figure: Figure, path: Path, *, dpi: int, metadata: dict[str, Any] | None = None) -> None:
+    """Write a figure in the format that the name's ending says, whole or not at all."""
+    picture = io.BytesIO()
+    figure.savefig(picture, format=path.suffix[1:], dpi=dpi, metadata=metadata or {})
+    write_whole(path, picture.getvalue())
 
 
 def _without_matplotlib() -> MissingEngineError:

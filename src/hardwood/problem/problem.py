@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -213,14 +213,11 @@ def prepare(
 
     Parameters
     ----------
-    X : array-like or frame of shape (n_samples, n_features)
-        Finite numbers in any units.
-    y : array-like of shape (n_samples,)
-        Labels of any type, at least two different ones.
+    X : array-like or frame of shape (n_samples, n_features), finite numbers in any units
+    y : array-like of shape (n_samples,), labels of any type, at least two different ones
     attack : anything `AttackModel.parse` takes
     max_depth : int
-    sample_weight : array-like of shape (n_samples,) or None
-        Non-negative, not all zero.
+    sample_weight : array-like of shape (n_samples,) or None, non-negative, not all zero
     class_weight : mapping, "balanced" or None
         Multiplies the weight of each class, as in scikit-learn.
     leaf_penalty, min_samples_leaf
@@ -235,39 +232,60 @@ def prepare(
     categorical_features : "from_dtype", sequence of names or indices, CategoryEncoding or None
         Columns that hold categories; see `hardwood.data.categories`.
     """
-    if missing not in MISSING_CHOICES:
-        raise InvalidInputError(f"missing={missing!r}; it must be 'error' or 'reachable'")
-    table, encoding = read_features(X, categorical_features, feature_names)
-    if table.shape[0] == 0 or table.shape[1] == 0:
-        raise InvalidInputError(f"X has the shape {table.shape}: at least one sample and one feature are needed")
-    matrix = table.values.copy() if table.values is X or table.values.base is not None else table.values
-    check_finite(matrix, table.names, allow_missing=missing == "reachable")
-    labels = as_labels(y, len(matrix))
-    classes, code = np.unique(labels, return_inverse=True)
-    if len(classes) < 2:
-        raise InvalidInputError(
-            f"all samples are of one class ({classes.tolist()[0]!r}); at least two classes are needed to learn a tree"
-        )
-    weight = training_weights(sample_weight, class_weight, classes, code)
-    model = fit_attack(attack, matrix, table.names, encoding)
-    lower, upper = ends_under_attack(matrix, model, table.names, classes, code, encoding, table.rounding)
+    allows_missing = _allows_missing(missing)
+    table, encoding, classes, label = _read_samples(X, y, categorical_features, feature_names, allows_missing)
+    weight = training_weights(sample_weight, class_weight, classes, label)
+    model = fit_attack(attack, table.values, table.names, encoding)
+    lower, upper = ends_under_attack(table.values, model, table.names, classes, label, encoding, table.rounding)
     problem = Problem(
-        values=_without_gaps(matrix),
+        values=_without_gaps(table.values),
         lower=lower,
         upper=upper,
-        label=code.astype(np.int64),
+        label=label,
         weight=weight,
         classes=classes,
         max_depth=_whole_number(max_depth, "max_depth"),
         feature_names=table.names,
         leaf_penalty=_non_negative(leaf_penalty, "leaf_penalty"),
         min_samples_leaf=_whole_number(min_samples_leaf, "min_samples_leaf"),
-        allows_missing=missing == "reachable",
+        allows_missing=allows_missing,
         encoding=encoding,
         rounding=table.rounding,
         attack=model,
     )
     return problem if keep_weightless or np.all(weight > 0) else problem.take(np.flatnonzero(weight > 0))
+
+
+class _Samples(NamedTuple):
+    """A table of numbers that nobody else holds, how its categories became features, and its labels as codes."""
+
+    table: Table
+    encoding: CategoryEncoding | None
+    classes: NDArray[Any]
+    label: IntArray
+
+
+def _read_samples(
+    X: Any, y: Any, categorical_features: Any, feature_names: tuple[str, ...] | None, allow_missing: bool
+) -> _Samples:
+    table, encoding = read_features(X, categorical_features, feature_names)
+    if table.shape[0] == 0 or table.shape[1] == 0:
+        raise InvalidInputError(f"X has the shape {table.shape}: at least one sample and one feature are needed")
+    if table.values is X or table.values.base is not None:
+        table = replace(table, values=table.values.copy())
+    check_finite(table.values, table.names, allow_missing=allow_missing)
+    classes, label = np.unique(as_labels(y, len(table)), return_inverse=True)
+    if len(classes) < 2:
+        raise InvalidInputError(
+            f"all samples are of one class ({classes.tolist()[0]!r}); at least two classes are needed to learn a tree"
+        )
+    return _Samples(table, encoding, classes, label.astype(np.int64))
+
+
+def _allows_missing(missing: str) -> bool:
+    if missing not in MISSING_CHOICES:
+        raise InvalidInputError(f"missing={missing!r}; it must be 'error' or 'reachable'")
+    return missing == "reachable"
 
 
 def read_features(

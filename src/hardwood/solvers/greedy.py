@@ -34,7 +34,7 @@ from hardwood.problem.problem import Problem
 from hardwood.solvers.options import AnyOf, Nothing, Number, OneOf, Option, Share, Whole, check_options
 from hardwood.solvers.registry import Solver, register
 from hardwood.solvers.run import Run
-from hardwood.tree.tree import IndexTree
+from hardwood.tree.index_tree import IndexTree
 
 CRITERIA = ("groot", "chen", "adversarial-error")
 IMPURITIES = ("gini", "entropy")

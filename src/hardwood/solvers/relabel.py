@@ -26,7 +26,8 @@ from hardwood.solvers.options import AnyOf, Instance, Nothing, Option
 from hardwood.solvers.registry import Solver, register
 from hardwood.solvers.run import Run
 from hardwood.tree.conversion import to_indices
-from hardwood.tree.tree import IndexTree, Tree
+from hardwood.tree.index_tree import IndexTree
+from hardwood.tree.tree import Tree
 
 MOST_STEPS = 50_000_000
 """How many elementary steps the branch and bound over leaf labels may take."""

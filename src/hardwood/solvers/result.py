@@ -8,7 +8,8 @@ from enum import Enum, StrEnum
 from typing import TYPE_CHECKING, Any
 
 from hardwood.errors import InvalidInputError
-from hardwood.tree.tree import IndexTree, Tree
+from hardwood.tree.index_tree import IndexTree
+from hardwood.tree.tree import Tree
 
 if TYPE_CHECKING:
     from hardwood.problem.problem import Problem

@@ -13,8 +13,9 @@ from hardwood.problem.problem import Problem
 from hardwood.solvers.result import EndReason, TracePoint
 from hardwood.solvers.stopping import Criterion, Gap, Interrupt, Proof, TimeLimit
 from hardwood.tree.conversion import place, to_indices
+from hardwood.tree.index_tree import IndexTree
 from hardwood.tree.reach import objective
-from hardwood.tree.tree import IndexTree, Tree
+from hardwood.tree.tree import Tree
 
 FLOAT_TOLERANCE = 1e-9
 """With weights that are not whole numbers, objective and bound meet within this share of the objective."""

@@ -23,7 +23,7 @@ from hardwood.solvers.result import EndReason, Result, Status
 from hardwood.solvers.run import FLOAT_TOLERANCE, ROOT_BOUND_BUDGET, Run, RunProgress, has_time_for_bound
 from hardwood.solvers.starts import Start, as_start, best_leaf, useful_depth
 from hardwood.solvers.stopping import Interrupt, TimeLimit
-from hardwood.tree.tree import IndexTree
+from hardwood.tree.index_tree import IndexTree
 
 MOST_CELLS_KEPT = 5_000_000
 """A result keeps its problem, for a proof that may be asked for later, if it is not larger than this."""
@@ -63,8 +63,7 @@ def solve(
     random_state : int
     n_jobs : int or None
         Threads, where the solver can use them; -1 for all cores.
-    options : mapping or None
-        Options of the solver, see its ``options``.
+    options : mapping or None, of the solver, see its ``options``
     on_progress : callable or None
         Called with a `RunProgress` now and then.
     started : float or None
@@ -78,16 +77,14 @@ def solve(
         Its objective was recomputed from its tree, whatever the solver claimed.
     """
     method = get_solver(solver)
-    method.check(problem)
-    checked = check_options(method.options, options, f"solver {method.name!r}")
-    run = Run(
+    run = _new_run(
+        method,
         problem,
+        options,
         time_limit=TimeLimit(TIME_LIMIT.check(time_limit), started),
         max_gap=MAX_GAP.check(max_gap),
         random_state=RANDOM_STATE.check(random_state),
         n_jobs=count_threads(n_jobs),
-        options=checked,
-        judge=method.judge(problem, checked),
         on_progress=on_progress,
         interrupt=interrupt,
     )
@@ -96,6 +93,13 @@ def solve(
         if not (method.proves and run.is_proven):
             _search(method, run)
     return _as_result(method, run, outcome)
+
+
+def _new_run(method: Solver, problem: Problem, options: Mapping[str, Any] | None, **others: Any) -> Run:
+    """Check that the solver can take the problem and the options, and return a run of it that has not begun."""
+    method.check(problem)
+    checked = check_options(method.options, options, f"solver {method.name!r}")
+    return Run(problem, options=checked, judge=method.judge(problem, checked), **others)
 
 
 def _begin(method: Solver, run: Run, start: Start) -> None:

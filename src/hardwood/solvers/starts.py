@@ -11,15 +11,17 @@ from hardwood.arrays import BoolArray, IntArray
 from hardwood.errors import InvalidInputError
 from hardwood.problem.problem import Problem
 from hardwood.solvers.options import shown
-from hardwood.tree.conversion import to_indices, tree_from_nested
-from hardwood.tree.tree import IndexTree, Tree
+from hardwood.tree.conversion import index_tree_of, to_indices, tree_of
+from hardwood.tree.draft import Fork, Leaf, grow
+from hardwood.tree.index_tree import IndexTree
+from hardwood.tree.tree import Tree
 
 Start = str | Tree | IndexTree | None
 
 
 def best_leaf(problem: Problem) -> Tree:
     """Return the best tree without a split: the heaviest class. Nothing need be ranked for it."""
-    return tree_from_nested(int(np.argmax(problem.class_weight_sums)), problem)
+    return tree_of(grow(int(np.argmax(problem.class_weight_sums)), Leaf), problem)
 
 
 def useful_depth(problem: Problem) -> int:
@@ -76,18 +78,18 @@ def _check_indices(tree: IndexTree, problem: Problem) -> None:
 def without_needless_splits(tree: IndexTree, problem: Problem) -> IndexTree:
     """Replace every split that sends all its samples to one child by that child; no sample is lost in addition."""
 
-    def build(node: int, here: IntArray) -> Any:
-        if tree.left[node] < 0:
-            return int(tree.label[node])
-        j, t = int(tree.feature[node]), int(tree.index[node])
-        left, right = _sides(problem, here, j, t)
-        if left.all():
-            return build(int(tree.left[node]), here)
-        if right.all():
-            return build(int(tree.right[node]), here)
-        return (j, t, build(int(tree.left[node]), here[left]), build(int(tree.right[node]), here[right]))
+    def look(state: tuple[int, IntArray]) -> Leaf | Fork[Any]:
+        node, here = state
+        while tree.left[node] >= 0:
+            j, t = int(tree.feature[node]), int(tree.index[node])
+            left, right = _sides(problem, here, j, t)
+            below = int(tree.left[node]), int(tree.right[node])
+            if not left.all() and not right.all():
+                return Fork(j, t, (below[0], here[left]), (below[1], here[right]))
+            node = below[0] if left.all() else below[1]
+        return Leaf(int(tree.label[node]))
 
-    return IndexTree.from_nested(build(0, np.arange(problem.n_samples)))
+    return index_tree_of(grow((0, np.arange(problem.n_samples)), look))
 
 
 def repaired(tree: IndexTree, problem: Problem) -> IndexTree:
@@ -99,25 +101,36 @@ def repaired(tree: IndexTree, problem: Problem) -> IndexTree:
     if problem.min_samples_leaf == 0 and problem.leaf_penalty == 0:
         return tree
 
-    def build(node: int, here: IntArray, certain: BoolArray) -> tuple[Any, float] | None:
-        """Return the subtree and its cost, or None if its samples are too few for a leaf."""
-        if node != 0 and np.count_nonzero(certain) < problem.min_samples_leaf:
-            return None
+    leaf: list[tuple[int, float, bool]] = []  # answer and cost of each node as a leaf, and whether it may be one
+
+    def look(state: tuple[int, IntArray, BoolArray]) -> Leaf | Fork[Any]:
+        node, here, certain = state
         weight = np.bincount(problem.label[here], problem.weight[here], problem.n_classes)
-        leaf = (int(np.argmax(weight)), float(weight.sum() - weight.max()) + problem.leaf_penalty)
-        if tree.left[node] < 0:
-            return leaf
+        large_enough = node == 0 or int(np.count_nonzero(certain)) >= problem.min_samples_leaf
+        leaf.append((int(np.argmax(weight)), float(weight.sum() - weight.max()) + problem.leaf_penalty, large_enough))
+        if tree.left[node] < 0 or not large_enough:
+            return Leaf(leaf[-1][0])
         j, t = int(tree.feature[node]), int(tree.index[node])
         left, right = _sides(problem, here, j, t)
-        low = build(int(tree.left[node]), here[left], (certain & ~right)[left])
-        high = build(int(tree.right[node]), here[right], (certain & ~left)[right]) if low is not None else None
-        if low is None or high is None or low[1] + high[1] >= leaf[1]:
-            return leaf
-        return (j, t, low[0], high[0]), low[1] + high[1]
+        return Fork(
+            j,
+            t,
+            (int(tree.left[node]), here[left], (certain & ~right)[left]),
+            (int(tree.right[node]), here[right], (certain & ~left)[right]),
+        )
 
-    built = build(0, np.arange(problem.n_samples), np.ones(problem.n_samples, bool))
-    assert built is not None
-    return IndexTree.from_nested(built[0])
+    draft = grow((0, np.arange(problem.n_samples), np.ones(problem.n_samples, bool)), look)
+    cost = [own for _, own, _ in leaf]
+    for node in range(len(draft) - 1, -1, -1):
+        if draft.is_leaf(node):
+            continue
+        sides = draft.left[node], draft.right[node]
+        split_cost = sum(cost[child] for child in sides)
+        if split_cost >= cost[node] or not all(leaf[child][2] for child in sides):
+            draft.cut(node, leaf[node][0])
+        else:
+            cost[node] = split_cost
+    return index_tree_of(draft)
 
 
 def _sides(problem: Problem, here: IntArray, j: int, t: int) -> tuple[BoolArray, BoolArray]:

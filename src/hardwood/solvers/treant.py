@@ -17,8 +17,8 @@ The published code calls an iterative solver for every candidate; here every can
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,9 +33,10 @@ from hardwood.problem.rewriting import Options, boxes_under_rules
 from hardwood.solvers.options import AnyOf, Flag, Instance, Nothing, OneOf, Option, Whole
 from hardwood.solvers.registry import Solver, register
 from hardwood.solvers.run import Run
-from hardwood.tree.conversion import tree_from_nested
+from hardwood.tree.conversion import index_tree_of, tree_of
+from hardwood.tree.draft import Draft, Fork, Leaf, grow
 from hardwood.tree.rewriting import fooled_by_rules
-from hardwood.tree.tree import IndexTree, Tree
+from hardwood.tree.tree import Tree
 
 Region = dict[int, tuple[int, int]]
 
@@ -94,7 +95,7 @@ class TreantSolver(Solver):
             def index_between(j: int, under: int, over: int) -> int:
                 return index_of(midpoint(float(ends.last[j][under]), float(ends.first[j][over])), j, ends)
 
-            run.report(IndexTree.from_nested(with_labels(growth.grow(index_between))))
+            run.report(index_tree_of(with_labels(growth.grow(index_between))))
             return
         choices = Options.rules(rules, problem.values, problem.feature_names, problem.rounding)
         growth = Growth(problem, choices, run.control, **how)
@@ -102,7 +103,7 @@ class TreantSolver(Solver):
         def value_between(j: int, under: int, over: int) -> float:
             return midpoint(float(choices.last[j][under]), float(choices.first[j][over]))
 
-        run.report(tree_from_nested(with_labels(growth.grow(value_between)), problem))
+        run.report(tree_of(with_labels(growth.grow(value_between)), problem))
 
 
 def problem_under_rules(problem: Problem, rules: AttackRules) -> Problem:
@@ -111,12 +112,9 @@ def problem_under_rules(problem: Problem, rules: AttackRules) -> Problem:
     return problem.replace(lower=lower, upper=upper)
 
 
-def with_labels(nested: Any) -> Any:
-    """Return nested tuples with class indices as leaves instead of predictions."""
-    if not isinstance(nested, tuple):
-        return int(nested > 0.5)
-    j, threshold, left, right = nested
-    return (j, threshold, with_labels(left), with_labels(right))
+def with_labels(draft: Draft) -> Draft:
+    """Return the draft with class indices instead of predictions."""
+    return replace(draft, answer=[None if value is None else int(value > 0.5) for value in draft.answer])
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +136,16 @@ class Invariants:
             np.concatenate([self.is_upper, other.is_upper]),
             np.concatenate([self.bound, other.bound]),
         )
+
+
+class _Node(NamedTuple):
+    """What TREANT knows where it grows a node: its samples and constraints, its prediction as a leaf, where it lies."""
+
+    samples: IntArray
+    invariants: Invariants
+    prediction: float
+    region: Region
+    depth: int
 
 
 class Growth:
@@ -175,8 +183,8 @@ class Growth:
         self.min_samples_split = min_samples_split
         self.affine = affine
 
-    def grow(self, threshold_between: Callable[[int, int, int], Any]) -> Any:
-        """Return the tree as nested tuples ``(feature, threshold, left, right)`` with predictions as leaves.
+    def grow(self, threshold_between: Callable[[int, int, int], Any]) -> Draft:
+        """Return the tree, with predictions as answers.
 
         Parameters
         ----------
@@ -186,22 +194,15 @@ class Growth:
         nothing = Invariants(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
         samples = np.flatnonzero(self.problem.weight > 0)
         mean = float(np.average(self.problem.label[samples], weights=self.problem.weight[samples]))
-        return self._grow(samples, nothing, mean, {}, 0, threshold_between)
+        return grow(_Node(samples, nothing, mean, {}, 0), lambda node: self._decide(node, threshold_between))
 
-    def _grow(
-        self,
-        samples: IntArray,
-        invariants: Invariants,
-        prediction: float,
-        region: Region,
-        depth: int,
-        threshold_between: Callable[[int, int, int], Any],
-    ) -> Any:
+    def _decide(self, node: _Node, threshold_between: Callable[[int, int, int], Any]) -> Leaf | Fork[_Node]:
+        samples, invariants, prediction, region, depth = node
         if depth >= self.problem.max_depth or len(samples) < self.min_samples_split or self.control.stopped:
-            return prediction
+            return Leaf(prediction)
         split = self._best_split(samples, invariants, prediction, region)
         if split is None:
-            return prediction
+            return Leaf(prediction)
         j, under, over, left_value, right_value = split
         label = self.problem.label
         low, high = self.options.interval(samples, j, region)
@@ -222,17 +223,9 @@ class Growth:
             (False, rule_high > under, (under, highest), right_value),
         ):
             fresh = Invariants(samples[undecided], upper_at_left if at_left else 1 - upper_at_left, bound)
-            children.append(
-                self._grow(
-                    samples[goes_left == at_left],
-                    invariants.keep(kept).join(fresh),
-                    value,
-                    {**region, j: inside},
-                    depth + 1,
-                    threshold_between,
-                )
-            )
-        return (j, threshold_between(j, under, over), children[0], children[1])
+            here = samples[goes_left == at_left]
+            children.append(_Node(here, invariants.keep(kept).join(fresh), value, {**region, j: inside}, depth + 1))
+        return Fork(j, threshold_between(j, under, over), *children)
 
     def _between(self, region: Region, j: int) -> tuple[int, int]:
         """Return between which ranks of feature j a region lies."""

@@ -2,24 +2,26 @@
 
 `Tree` has numbers as thresholds and is what is shipped; `IndexTree` has indices into the ends of a problem's boxes and
 is what solvers work with. `place` and `to_indices` lead from one to the other. Code that builds a tree from the root
-down does so in nested tuples ``(feature, threshold, left, right)`` with class indices as leaves: `tree_from_nested` and
-`IndexTree.from_nested` read them, thresholds being numbers for the one and indices for the other.
+down does so in a `Draft`, which `tree_of` and `index_tree_of` turn into the one and the other.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardwood.arrays import BoolArray
+from hardwood.arrays import BoolArray, IntArray
 from hardwood.errors import InvalidInputError
 from hardwood.problem.endpoints import index_of, margin_around, maximum_margin
 from hardwood.problem.problem import Problem
+from hardwood.tree.draft import Draft, Fork, Leaf, grow
+from hardwood.tree.index_tree import IndexTree
 from hardwood.tree.reach import reached_nodes
-from hardwood.tree.tree import IndexTree, Tree
+from hardwood.tree.tree import Tree
 
 
 def place(tree: IndexTree, problem: Problem) -> Tree:
@@ -30,50 +32,14 @@ def place(tree: IndexTree, problem: Problem) -> Tree:
     threshold lies midway between the neighbouring endpoints of the samples that reach its node, or, where that is
     beyond another threshold on the path, midway between that one and the next endpoint.
     """
-    ends = problem.endpoints
-    tests = (None,) * problem.n_features if problem.encoding is None else problem.encoding.tests
-    is_test = [test is not None for test in tests]
-
-    def build(node: int, samples: NDArray[np.intp], inside: dict[int, _Interval]) -> Any:
-        if tree.left[node] < 0:
-            return int(tree.label[node])
-        j, t = int(tree.feature[node]), int(tree.index[node])
-        lower, upper = ends.lower_rank[samples, j], ends.upper_rank[samples, j]
-        goes_left, goes_right = lower <= t, upper > t
-        here = inside.get(j, _Interval(-2, int(ends.n_ranks[j]) + 1, -np.inf, np.inf))
-        if is_test[j] and not 0 <= t < ends.n_ranks[j] - 1:
-            # Beyond yes and no there is no value, though a missing one counts as reaching there.
-            return build(int(tree.right[node] if t < 0 else tree.left[node]), samples, inside)
-        if t >= here.last_index or not goes_right.any():
-            return build(int(tree.left[node]), samples, inside)
-        if t <= here.first_index or not goes_left.any():
-            return build(int(tree.right[node]), samples, inside)
-        margin = margin_around(t, j, lower, upper, ends)
-        low, high = max(margin[0], here.low), min(margin[1], here.high)
-        if low >= high:
-            # No end lies between this index and the split above, so everybody reaches left, and no point right.
-            return build(int(tree.left[node]), samples, inside)
-        threshold = maximum_margin(*margin)
-        if not here.low < threshold < here.high:
-            threshold = maximum_margin(low, high)
-        if not here.low < threshold < high:
-            # The same with no number left of it.
-            return build(int(tree.right[node]), samples, inside)
-        left = build(
-            int(tree.left[node]),
-            samples[goes_left],
-            {**inside, j: here._replace(last_index=t, high=threshold)},
-        )
-        right = build(
-            int(tree.right[node]),
-            samples[goes_right],
-            {**inside, j: here._replace(first_index=t, low=threshold)},
-        )
-        if not isinstance(left, tuple) and left == right:
-            return left
-        return (j, threshold, left, right, margin)
-
-    return tree_from_nested(build(0, np.arange(problem.n_samples), {}), problem)
+    placing = _Placing(tree, problem)
+    draft = grow(_Here(0, np.arange(problem.n_samples), {}), placing.node)
+    for node in range(len(draft) - 1, -1, -1):
+        if not draft.is_leaf(node):
+            left, right = draft.left[node], draft.right[node]
+            if draft.is_leaf(left) and draft.is_leaf(right) and draft.answer[left] == draft.answer[right]:
+                draft.cut(node, draft.answer[left])
+    return tree_of(draft, problem, placing.margin)
 
 
 class _Interval(NamedTuple):
@@ -85,38 +51,108 @@ class _Interval(NamedTuple):
     high: float
 
 
-def tree_from_nested(nested: Any, problem: Problem) -> Tree:
-    """Build a tree from nested tuples ``(feature, threshold, left, right)`` with class indices as leaves.
+class _Here(NamedTuple):
+    """A node of an `IndexTree`, the samples that reach it, and what its path leaves of the features."""
 
-    A split may have a fifth entry, its margin as in `Tree`.
+    node: int
+    samples: NDArray[np.intp]
+    inside: dict[int, _Interval]
+
+
+class _Placing:
+    """Finds the thresholds of one tree, and collects the margin of each node."""
+
+    def __init__(self, tree: IndexTree, problem: Problem) -> None:
+        self.tree = tree
+        self.ends = problem.endpoints
+        tests = (None,) * problem.n_features if problem.encoding is None else problem.encoding.tests
+        self.is_test = [test is not None for test in tests]
+        self.margin: list[tuple[float, float]] = []
+
+    def node(self, here: _Here) -> Leaf | Fork[_Here]:
+        """Return the first split from here on that is needed, with its threshold, or the leaf."""
+        tree, node = self.tree, here.node
+        while tree.left[node] >= 0:
+            split = self._split(_Here(node, here.samples, here.inside))
+            if isinstance(split, Fork):
+                return split
+            node = split
+        self.margin.append((np.nan, np.nan))
+        return Leaf(int(tree.label[node]))
+
+    def _split(self, here: _Here) -> Fork[_Here] | int:
+        """Return the split at a node, or the child that takes its place where the other one is not needed."""
+        ends, (node, samples, inside) = self.ends, here
+        j, t = int(self.tree.feature[node]), int(self.tree.index[node])
+        left, right = int(self.tree.left[node]), int(self.tree.right[node])
+        lower, upper = ends.lower_rank[samples, j], ends.upper_rank[samples, j]
+        goes_left, goes_right = lower <= t, upper > t
+        above = inside.get(j, _Interval(-2, int(ends.n_ranks[j]) + 1, -np.inf, np.inf))
+        if self.is_test[j] and not 0 <= t < ends.n_ranks[j] - 1:
+            # Beyond yes and no there is no value, though a missing one counts as reaching there.
+            return right if t < 0 else left
+        if t >= above.last_index or not goes_right.any():
+            return left
+        if t <= above.first_index or not goes_left.any():
+            return right
+        margin = margin_around(t, j, lower, upper, ends)
+        low, high = max(margin[0], above.low), min(margin[1], above.high)
+        if low >= high:
+            # No end lies between this index and the split above, so everybody reaches left, and no point right.
+            return left
+        threshold = maximum_margin(*margin)
+        if not above.low < threshold < above.high:
+            threshold = maximum_margin(low, high)
+        if not above.low < threshold < high:
+            # The same with no number left of it.
+            return right
+        self.margin.append(margin)
+        return Fork(
+            j,
+            threshold,
+            _Here(left, samples[goes_left], {**inside, j: above._replace(last_index=t, high=threshold)}),
+            _Here(right, samples[goes_right], {**inside, j: above._replace(first_index=t, low=threshold)}),
+        )
+
+
+def tree_of(draft: Draft, problem: Problem, margin: Sequence[tuple[float, float]] | None = None) -> Tree:
+    """Return a draft with numbers as thresholds and class indices as answers as a tree.
+
+    Parameters
+    ----------
+    draft : Draft
+        What is below its cuts is left out.
+    problem : Problem
+        Gives the tree its classes and the names and categories of its features.
+    margin : sequence of pairs or None
+        That of each node of the draft, see `Tree`.
     """
-    rows: list[list[Any]] = []
-
-    def add(node: Any) -> int:
-        position = len(rows)
-        if not isinstance(node, tuple):
-            rows.append([-1, np.nan, -1, -1, node, (np.nan, np.nan)])
-            return position
-        rows.append([node[0], node[1], -1, -1, -1, node[4] if len(node) > 4 else (np.nan, np.nan)])
-        rows[position][2] = add(node[2])
-        rows[position][3] = add(node[3])
-        return position
-
-    add(nested)
-    feature, threshold, left, right, label, margin = (np.array(column) for column in zip(*rows, strict=True))
+    kept, origin = draft.reached()
+    unknown = (np.nan, np.nan)
     tree = Tree(
-        feature,
-        threshold,
-        left,
-        right,
-        label,
+        np.array(kept.feature),
+        np.array(kept.threshold, np.float64),
+        np.array(kept.left),
+        np.array(kept.right),
+        _labels(kept),
         problem.classes,
         problem.n_features,
         problem.feature_names,
-        margin=margin,
+        margin=np.array([unknown if margin is None or kept.is_leaf(k) else margin[i] for k, i in enumerate(origin)]),
         encoding=problem.encoding,
     )
     return replace(tree, missing_left=_heavier_sides(tree, problem)) if problem.allows_missing else tree
+
+
+def index_tree_of(draft: Draft) -> IndexTree:
+    """Return a draft with indices as thresholds and class indices as answers as an index tree."""
+    kept, _ = draft.reached()
+    index = np.array([-1 if t is None else t for t in kept.threshold])
+    return IndexTree(np.array(kept.feature), index, np.array(kept.left), np.array(kept.right), _labels(kept))
+
+
+def _labels(draft: Draft) -> IntArray:
+    return np.array([-1 if answer is None else answer for answer in draft.answer], np.int64)
 
 
 def _heavier_sides(tree: Tree, problem: Problem) -> BoolArray:

@@ -1,8 +1,4 @@
-"""Trees as frozen parallel arrays.
-
-A split sends ``x`` left iff ``x[feature] <= threshold``; the root is node 0; a leaf has children -1 and a class index
-in ``label``; a split has label -1. Children always stand behind their parent.
-"""
+"""Trees with numbers as thresholds: what is shipped."""
 
 from __future__ import annotations
 
@@ -12,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from hardwood import _core
 from hardwood.arrays import BoolArray, FloatArray, IntArray
@@ -20,118 +16,16 @@ from hardwood.data.categories import CategoryEncoding
 from hardwood.data.frames import Table, as_table, check_finite, has_missing
 from hardwood.errors import InvalidInputError
 from hardwood.plain_data import printable
+from hardwood.tree.draft import Fork, Leaf, grow
+from hardwood.tree.structure import Structure, frozen
 
 
 def _equal_or_none(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
     return (a is None and b is None) or (a is not None and b is not None and np.array_equal(a, b))
 
 
-def _frozen(values: ArrayLike, dtype: type) -> NDArray[Any]:
-    array: NDArray[Any] = np.array(values, dtype=dtype)
-    array.setflags(write=False)
-    return array
-
-
-class _Structure:
-    """What `Tree` and `IndexTree` share: the shape of the tree."""
-
-    feature: IntArray
-    left: IntArray
-    right: IntArray
-    label: IntArray
-
-    @property
-    def n_nodes(self) -> int:
-        """Number of splits and leaves."""
-        return len(self.feature)
-
-    @property
-    def n_leaves(self) -> int:
-        """Number of leaves."""
-        return int(np.count_nonzero(self.left < 0))
-
-    @property
-    def depth(self) -> int:
-        """Number of splits on the longest path."""
-        level = np.zeros(self.n_nodes, dtype=np.int64)
-        for node in np.flatnonzero(self.left >= 0):
-            level[self.left[node]] = level[self.right[node]] = level[node] + 1
-        return int(level.max())
-
-    def _check_structure(self, split_value: NDArray[Any], n_classes: int | None) -> None:
-        n = len(self.feature)
-        arrays = (self.feature, split_value, self.left, self.right, self.label)
-        if n == 0 or any(a.ndim != 1 or len(a) != n for a in arrays):
-            raise InvalidInputError("the arrays of a tree must be one-dimensional, of one length, and not empty")
-        is_leaf = self.left < 0
-        if not np.array_equal(is_leaf, self.right < 0):
-            raise InvalidInputError("every node of a tree has two children or none")
-        children = np.concatenate([self.left[~is_leaf], self.right[~is_leaf]])
-        parents = np.concatenate([np.flatnonzero(~is_leaf)] * 2)
-        if not np.array_equal(np.sort(children), np.arange(1, n)) or np.any(children <= parents):
-            raise InvalidInputError("every node but the root must be the child of exactly one node before it")
-        if np.any(self.feature[~is_leaf] < 0):
-            raise InvalidInputError("a split must name a feature")
-        if np.any(self.label[is_leaf] < 0) or (n_classes is not None and np.any(self.label >= n_classes)):
-            raise InvalidInputError("a leaf must name one of the classes")
-
-
 @dataclass(frozen=True, eq=False)
-class IndexTree(_Structure):
-    """A tree whose thresholds are indices into the sorted endpoints of each feature: what solvers return.
-
-    ``index = t`` on feature ``j`` stands for any threshold strictly between endpoint clusters ``t`` and ``t + 1``;
-    `hardwood.tree.conversion.place` turns it into a number.
-    """
-
-    feature: IntArray
-    index: IntArray
-    left: IntArray
-    right: IntArray
-    label: IntArray
-
-    def __post_init__(self) -> None:
-        for name in ("feature", "index", "left", "right", "label"):
-            object.__setattr__(self, name, _frozen(getattr(self, name), np.int64))
-        self._check_structure(self.index, None)
-
-    @classmethod
-    def leaf(cls, label: int) -> IndexTree:
-        """Build the tree that always answers class index ``label``."""
-        return cls(*(np.array([value]) for value in (-1, -1, -1, -1, label)))
-
-    @classmethod
-    def from_nested(cls, node: Any) -> IndexTree:
-        """Build a tree from nested tuples ``(feature, index, left, right)`` with class indices as leaves."""
-        columns: tuple[list[int], ...] = ([], [], [], [], [])
-
-        def add(node: Any) -> int:
-            position = len(columns[0])
-            row = (-1, -1, -1, -1, int(node)) if not isinstance(node, tuple) else (node[0], node[1], -1, -1, -1)
-            for column, value in zip(columns, row, strict=True):
-                column.append(int(value))
-            if isinstance(node, tuple):
-                columns[2][position] = add(node[2])
-                columns[3][position] = add(node[3])
-            return position
-
-        add(node)
-        return cls(*(np.array(column) for column in columns))
-
-    def to_nested(self, node: int = 0) -> Any:
-        """Inverse of `from_nested`."""
-        if self.left[node] < 0:
-            return int(self.label[node])
-        return (
-            int(self.feature[node]),
-            int(self.index[node]),
-            self.to_nested(int(self.left[node])),
-            self.to_nested(int(self.right[node])),
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Tree(_Structure):
+class Tree(Structure):
     """A decision tree over float features.
 
     Parameters
@@ -173,16 +67,16 @@ class Tree(_Structure):
 
     def __post_init__(self) -> None:
         for name in ("feature", "left", "right", "label"):
-            object.__setattr__(self, name, _frozen(getattr(self, name), np.int64))
-        object.__setattr__(self, "threshold", _frozen(self.threshold, np.float64))
+            object.__setattr__(self, name, frozen(getattr(self, name), np.int64))
+        object.__setattr__(self, "threshold", frozen(self.threshold, np.float64))
         if self.margin is not None:
-            object.__setattr__(self, "margin", _frozen(self.margin, np.float64))
+            object.__setattr__(self, "margin", frozen(self.margin, np.float64))
         if self.missing_left is not None:
-            object.__setattr__(self, "missing_left", _frozen(self.missing_left, np.bool_))
+            object.__setattr__(self, "missing_left", frozen(self.missing_left, np.bool_))
         classes = np.array(self.classes)
         classes.setflags(write=False)
         object.__setattr__(self, "classes", classes)
-        self._check_structure(self.threshold, len(classes))
+        self.check_structure(self.threshold, len(classes))
         is_split = self.left >= 0
         if not np.all(np.isfinite(self.threshold[is_split])):
             raise InvalidInputError("a split must have a threshold, and a finite one")
@@ -296,36 +190,30 @@ class Tree(_Structure):
         reach it, since it reaches both sides of both splits, but no single point of the box does.
         """
         origin: list[int] = []
-        children: tuple[list[int], list[int]] = ([], [])
-        # Nodes still to be looked at, the next one last: where they stand, what their path leaves of each feature, and
-        # whose left (0) or right (1) child they become.
-        waiting: list[tuple[int, dict[int, tuple[float, float]], int, int]] = [(0, {}, -1, 0)]
-        while waiting:
-            node, bounds, parent, side = waiting.pop()
+
+        def look(state: tuple[int, dict[int, tuple[float, float]]]) -> Leaf | Fork[Any]:
+            """Find the first node from here on that divides what the path leaves of its feature, or the leaf."""
+            node, bounds = state
             while self.left[node] >= 0:
-                low, high = bounds.get(int(self.feature[node]), (-np.inf, np.inf))
-                if low < self.threshold[node] < high:
-                    break
-                node = int(self.left[node] if self.threshold[node] >= high else self.right[node])
-            position = len(origin)
-            origin.append(node)
-            for sides in children:
-                sides.append(-1)
-            if parent >= 0:
-                children[side][parent] = position
-            if self.left[node] >= 0:
                 j, b = int(self.feature[node]), float(self.threshold[node])
                 low, high = bounds.get(j, (-np.inf, np.inf))
-                waiting.append((int(self.right[node]), {**bounds, j: (b, high)}, position, 1))
-                waiting.append((int(self.left[node]), {**bounds, j: (low, b)}, position, 0))
+                left, right = int(self.left[node]), int(self.right[node])
+                if low < b < high:
+                    origin.append(node)
+                    return Fork(j, b, (left, {**bounds, j: (low, b)}), (right, {**bounds, j: (b, high)}))
+                node = left if b >= high else right
+            origin.append(node)
+            return Leaf(int(self.label[node]))
+
+        draft = grow((0, {}), look)
         if len(origin) == self.n_nodes:
             return self
         return replace(
             self,
             feature=self.feature[origin],
             threshold=self.threshold[origin],
-            left=np.array(children[0]),
-            right=np.array(children[1]),
+            left=np.array(draft.left),
+            right=np.array(draft.right),
             label=self.label[origin],
             margin=None if self.margin is None else self.margin[origin],
             missing_left=None if self.missing_left is None else self.missing_left[origin],
@@ -359,20 +247,9 @@ class Tree(_Structure):
 
     def to_text(self) -> str:
         """Return the tree as indented text, one line per branch."""
-        if self.n_nodes == 1:
-            return f"always {printable(self.classes[self.label[0]])}"
-        lines: list[str] = []
-        # Branches still to be written, the next one last: no recursion, however deep the tree.
-        waiting = [(0, False, 0), (0, True, 0)]
-        while waiting:
-            node, is_left, level = waiting.pop()
-            child = int(self.left[node] if is_left else self.right[node])
-            is_leaf = self.left[child] < 0
-            answer = f": {printable(self.classes[self.label[child]])}" if is_leaf else ""
-            lines.append(f"{'|   ' * level}{self.condition(node, left=is_left)}{answer}")
-            if not is_leaf:
-                waiting += [(child, False, level + 1), (child, True, level + 1)]
-        return "\n".join(lines)
+        from hardwood.export.text import to_text
+
+        return to_text(self)
 
     __str__ = to_text
 

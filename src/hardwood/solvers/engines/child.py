@@ -152,12 +152,7 @@ def run_child(
         If the engine raised them.
     """
     with tempfile.TemporaryFile() as complaints:
-        process = subprocess.Popen(
-            [sys.executable, "-I", "-X", "utf8", _BOOTSTRAP, str(os.getpid())],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=complaints,
-        )
+        process = _start(complaints)
         messages: queue.SimpleQueue[Any] = queue.SimpleQueue()
         talk = threading.Thread(target=_talk, args=(process, [_places(folders), target, job], messages), daemon=True)
         relay = _Relay(messages, receive)
@@ -176,13 +171,23 @@ def run_child(
         if not should_stop():
             when = "" if relay.stage == _SEARCHING else f" while {relay.stage}"
             raise EngineFailedError(f"its process died{when}: {_last_line(complaints) or _how(process.returncode)}")
-        if relay.stage != _SEARCHING and remaining() <= 0:
-            warnings.warn(
-                f"the time was over when the engine's process was still {relay.stage}; give it more time or a smaller "
-                "problem, or use solver='search'",
-                EngineNotReadyWarning,
-                stacklevel=2,
-            )
+        if remaining() <= 0:
+            _warn_if_not_ready(relay.stage)
+
+
+def _start(complaints: IO[bytes]) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-I", "-X", "utf8", _BOOTSTRAP, str(os.getpid())]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints)
+
+
+def _warn_if_not_ready(stage: str) -> None:
+    if stage != _SEARCHING:
+        warnings.warn(
+            f"the time was over when the engine's process was still {stage}; give it more time or a smaller "
+            "problem, or use solver='search'",
+            EngineNotReadyWarning,
+            stacklevel=3,
+        )
 
 
 def _places(folders: Sequence[str]) -> dict[str, list[str]]:

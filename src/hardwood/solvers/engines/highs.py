@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from hardwood.arrays import FloatArray
 from hardwood.errors import SolverError
-from hardwood.solvers.engines.child import Job
-from hardwood.solvers.engines.linear import Ending, check_ending
+from hardwood.solvers.engines.linear import Ending, Order, check_ending
 from hardwood.solvers.formulations.linear_model import LinearModel
 
 STATUS = {
@@ -39,17 +36,8 @@ STATUS = {
 """Every `highspy.HighsModelStatus`."""
 
 
-def optimise(
-    model: LinearModel,
-    job: Job,
-    *,
-    start: FloatArray | None,
-    gap: float,
-    tolerance: float,
-    on_solution: Callable[[FloatArray, float], None],
-    on_bound: Callable[[float], None],
-) -> None:
-    """Solve a model, reporting solutions and bounds as they come; see `hardwood.solvers.engines.linear.Optimise`."""
+def optimise(order: Order) -> None:
+    """Solve a model, reporting solutions and bounds as they come."""
     highspy: Any = import_module("highspy")
     highs = highspy.Highs()
     highs.silent()
@@ -57,33 +45,33 @@ def optimise(
         highspy,
         highs,
         {
-            "threads": job.n_jobs,
-            "random_seed": job.seed % 2**31,
-            "mip_abs_gap": gap,
+            "threads": order.job.n_jobs,
+            "random_seed": order.job.seed % 2**31,
+            "mip_abs_gap": order.gap,
             "mip_rel_gap": 0.0,
-            "mip_feasibility_tolerance": tolerance,
-            "primal_feasibility_tolerance": tolerance,
+            "mip_feasibility_tolerance": order.tolerance,
+            "primal_feasibility_tolerance": order.tolerance,
         },
     )
-    if highs.passModel(_as_lp(highspy, model)) == highspy.HighsStatus.kError:
+    if highs.passModel(_as_lp(highspy, order.model)) == highspy.HighsStatus.kError:
         raise SolverError("HiGHS refused the model")
-    if start is not None:
+    if order.start is not None:
         solution = highspy.HighsSolution()
-        solution.col_value = start
+        solution.col_value = order.start
         if highs.setSolution(solution) == highspy.HighsStatus.kError:
             raise SolverError("HiGHS refused the start")
     highs.cbMipImprovingSolution.subscribe(
-        lambda event: on_solution(np.array(event.data_out.mip_solution), event.data_out.objective_function_value)
+        lambda event: order.on_solution(np.array(event.data_out.mip_solution), event.data_out.objective_function_value)
     )
-    highs.cbMipInterrupt.subscribe(lambda event: on_bound(event.data_out.mip_dual_bound))
-    if np.isfinite(job.deadline):
-        _set_options(highspy, highs, {"time_limit": job.remaining()})
+    highs.cbMipInterrupt.subscribe(lambda event: order.on_bound(event.data_out.mip_dual_bound))
+    if (seconds := order.seconds) is not None:
+        _set_options(highspy, highs, {"time_limit": seconds})
     highs.run()
     check_ending("HiGHS", highs.getModelStatus().name, STATUS)
     info = highs.getInfo()
     if info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible:
-        on_solution(np.array(highs.getSolution().col_value), info.objective_function_value)
-    on_bound(info.mip_dual_bound)
+        order.on_solution(np.array(highs.getSolution().col_value), info.objective_function_value)
+    order.on_bound(info.mip_dual_bound)
 
 
 def _set_options(highspy: Any, highs: Any, options: dict[str, Any]) -> None:

@@ -6,9 +6,10 @@ To add one: a module ``hardwood/solvers/engines/NAME.py`` with ``optimise`` and 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
 
 from hardwood.arrays import FloatArray
 from hardwood.errors import SolverError
@@ -35,38 +36,43 @@ class Ending(Enum):
     """It cannot be: a model of ours always has a solution and a finite optimum. Nothing that it proved counts."""
 
 
-class Optimise(Protocol):
-    """Solve a model, reporting solutions and bounds as they come."""
+@dataclass(frozen=True, eq=False)
+class Order:
+    """What an engine is asked to do, and where it reports.
 
-    def __call__(
-        self,
-        model: LinearModel,
-        job: Job,
-        *,
-        start: FloatArray | None,
-        gap: float,
-        tolerance: float,
-        on_solution: Callable[[FloatArray, float], None],
-        on_bound: Callable[[float], None],
-    ) -> None:
-        """Solve a model.
+    Attributes
+    ----------
+    model : LinearModel
+    job : Job
+        Its clock, number of threads and seed are used.
+    start : array or None
+        A complete solution.
+    gap : float
+        Absolute distance of bound and solution at which the solution is optimal.
+    tolerance : float
+        Largest violation of a row or of integrality.
+    on_solution : callable
+        Called with the columns and the objective of each better solution.
+    on_bound : callable
+        Called with lower bounds.
+    """
 
-        Parameters
-        ----------
-        model : LinearModel
-        job : Job
-            Its clock, number of threads and seed are used.
-        start : array or None
-            A complete solution.
-        gap : float
-            Absolute distance of bound and solution at which the solution is optimal.
-        tolerance : float
-            Largest violation of a row or of integrality.
-        on_solution : callable
-            Called with the columns and the objective of each better solution.
-        on_bound : callable
-            Called with lower bounds.
-        """
+    model: LinearModel
+    job: Job
+    start: FloatArray | None
+    gap: float
+    tolerance: float
+    on_solution: Callable[[FloatArray, float], None]
+    on_bound: Callable[[float], None]
+
+    @property
+    def seconds(self) -> float | None:
+        """Seconds left; None if there is no end to them."""
+        return self.job.remaining() if math.isfinite(self.job.deadline) else None
+
+
+Optimise = Callable[[Order], None]
+"""Solve a model, reporting solutions and bounds as they come."""
 
 
 def check_ending(engine: str, status: str, meaning: Mapping[str, Ending]) -> None:

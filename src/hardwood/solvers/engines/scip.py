@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from hardwood.arrays import FloatArray
-from hardwood.solvers.engines.child import Job
-from hardwood.solvers.engines.linear import Ending, check_ending
+from hardwood.solvers.engines.linear import Ending, Order, check_ending
 from hardwood.solvers.formulations.linear_model import LinearModel
 
 STATUS = {
@@ -35,20 +33,12 @@ STATUS = {
 """Every status of `pyscipopt.SCIP_STATUS`, as `Model.getStatus` spells it."""
 
 
-def optimise(
-    model: LinearModel,
-    job: Job,
-    *,
-    start: FloatArray | None,
-    gap: float,
-    tolerance: float,
-    on_solution: Callable[[FloatArray, float], None],
-    on_bound: Callable[[float], None],
-) -> None:
-    """Solve a model, reporting solutions and bounds as they come; see `hardwood.solvers.engines.linear.Optimise`."""
+def optimise(order: Order) -> None:
+    """Solve a model, reporting solutions and bounds as they come."""
     pyscipopt: Any = import_module("pyscipopt")
     solver = pyscipopt.Model()
     solver.hideOutput()
+    model, job = order.model, order.job
     x = [
         solver.addVar(lb=low, ub=high, obj=cost, vtype="I" if whole else "C")
         for low, high, cost, whole in zip(
@@ -56,6 +46,34 @@ def optimise(
         )
     ]
     _add_rows(pyscipopt, solver, x, model)
+    solver.includeEventhdlr(_reporting(pyscipopt, x, order), "report", "report solutions and bounds")
+    # SCIP raises on a name or a value that it does not take.
+    solver.setParams(
+        {
+            "limits/absgap": order.gap,
+            "numerics/feastol": max(order.tolerance, 1e-9),
+            "randomization/randomseedshift": job.seed % 2**31,
+            "parallel/maxnthreads": min(job.n_jobs, 64),
+        }
+    )
+    if order.start is not None:
+        _offer_start(solver, x, order.start, order)
+    if (seconds := order.seconds) is not None:
+        solver.setParam("limits/time", seconds)
+    solver.optimize()
+    check_ending("SCIP", solver.getStatus(), STATUS)
+    if solver.getNSols():
+        _report_best(solver, x, order)
+    order.on_bound(solver.getDualbound())
+
+
+def _report_best(solver: Any, x: list[Any], order: Order) -> None:
+    best = solver.getBestSol()
+    order.on_solution(np.array([solver.getSolVal(best, column) for column in x]), solver.getSolObjVal(best))
+
+
+def _reporting(pyscipopt: Any, x: list[Any], order: Order) -> Any:
+    """Return what SCIP calls when it has a better solution or has solved a node."""
 
     class Reporting(pyscipopt.Eventhdlr):  # type: ignore[misc]
         def eventinit(self) -> None:
@@ -68,39 +86,21 @@ def optimise(
 
         def eventexec(self, event: Any) -> None:
             if event.getType() == pyscipopt.SCIP_EVENTTYPE.BESTSOLFOUND:
-                report_best(self.model)
+                _report_best(self.model, x, order)
             elif self.model.getDualbound() < self.model.infinity():
-                on_bound(self.model.getDualbound())
+                order.on_bound(self.model.getDualbound())
 
-    def report_best(solver: Any) -> None:
-        best = solver.getBestSol()
-        on_solution(np.array([solver.getSolVal(best, column) for column in x]), solver.getSolObjVal(best))
+    return Reporting()
 
-    solver.includeEventhdlr(Reporting(), "report", "report solutions and bounds")
-    # SCIP raises on a name or a value that it does not take.
-    solver.setParams(
-        {
-            "limits/absgap": gap,
-            "numerics/feastol": max(tolerance, 1e-9),
-            "randomization/randomseedshift": job.seed % 2**31,
-            "parallel/maxnthreads": min(job.n_jobs, 64),
-        }
-    )
-    if start is not None:
-        solution = solver.createSol()
-        for column, value in zip(x, start.tolist(), strict=True):
-            solver.setSolVal(solution, column, value)
-        # SCIP looks at a start when it begins and says nothing: ask it now.
-        if solver.checkSol(solution, printreason=False, original=True):
-            on_solution(start, float(model.cost @ start))
-        solver.addSol(solution)
-    if np.isfinite(job.deadline):
-        solver.setParam("limits/time", job.remaining())
-    solver.optimize()
-    check_ending("SCIP", solver.getStatus(), STATUS)
-    if solver.getNSols():
-        report_best(solver)
-    on_bound(solver.getDualbound())
+
+def _offer_start(solver: Any, x: list[Any], start: FloatArray, order: Order) -> None:
+    solution = solver.createSol()
+    for column, value in zip(x, start.tolist(), strict=True):
+        solver.setSolVal(solution, column, value)
+    # SCIP looks at a start when it begins and says nothing: ask it now.
+    if solver.checkSol(solution, printreason=False, original=True):
+        order.on_solution(start, float(order.model.cost @ start))
+    solver.addSol(solution)
 
 
 def _add_rows(pyscipopt: Any, solver: Any, x: list[Any], model: LinearModel) -> None:

@@ -4,8 +4,8 @@ With the rest of the tree fixed, a sample is lost below node m iff it goes left 
 right and the right subtree loses it. So the cost of every threshold of every feature at m is a sum of weights over
 sorted ends, as for a single split (ALGORITHMS: subtree re-optimisation, with subtrees of one split). `descend` repeats
 this until no node improves; `search_nearby` shakes the result and descends again. Engines are started from the result
-and their solutions are passed through it. (`hardwood.solvers.search.local_search` does more, on compiled
-code; this runs in the engines' process, which has none.)
+and their solutions are passed through it. (`hardwood.solvers.search.local_search` does more, on the search's whole
+weights; this works on what the engine was given, its values and its weights, so that the two never disagree.)
 """
 
 from __future__ import annotations

@@ -28,7 +28,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -38,7 +37,9 @@ from hardwood.errors import StoppedError
 from hardwood.problem.endpoints import candidates
 from hardwood.problem.merged import MergedBoxes
 from hardwood.problem.problem import Problem
-from hardwood.tree.tree import IndexTree
+from hardwood.tree.conversion import index_tree_of
+from hardwood.tree.draft import Fork, Leaf, grow
+from hardwood.tree.index_tree import IndexTree
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,18 +175,16 @@ class Encoding:
     def to_tree(self, choice: Choice) -> IndexTree:
         """Turn a choice into the tree it stands for."""
 
-        def build(node: int) -> Any:
-            if node >= self.n_nodes:
-                return int(choice.label[node - self.n_nodes])
-            j, position = int(choice.feature[node]), int(choice.value[node]) + 1
-            left = build(2 * node + 1)
-            if position >= len(self.index[j]):
-                if self.strengthened or len(self.index[j]) == 0:
-                    return left
-                position = len(self.index[j]) - 1
-            return (j, int(self.index[j][position]), left, build(2 * node + 2))
+        def look(node: int) -> Leaf | Fork[int]:
+            while node < self.n_nodes:
+                j, position = int(choice.feature[node]), int(choice.value[node]) + 1
+                known = self.index[j]
+                if position < len(known) or not (self.strengthened or len(known) == 0):
+                    return Fork(j, int(known[min(position, len(known) - 1)]), 2 * node + 1, 2 * node + 2)
+                node = 2 * node + 1
+            return Leaf(int(choice.label[node - self.n_nodes]))
 
-        return IndexTree.from_nested(build(0))
+        return index_tree_of(grow(0, look))
 
     def to_choice(self, tree: IndexTree) -> Choice:
         """Turn a tree into a choice that loses no sample that the tree keeps."""
@@ -245,24 +244,34 @@ def encode(
     should_stop : callable
         Asked between features; `StoppedError` if it says so.
     """
-    if not strengthen:
-        n_values = int(problem.n_ranks.max())
-        is_unbounded = problem.upper_rank == problem.n_ranks
-        return Encoding(
-            depth=problem.max_depth,
-            n_classes=problem.n_classes,
-            n_values=n_values,
-            lower=problem.lower_rank,
-            upper=np.where(is_unbounded, n_values, problem.upper_rank).astype(np.int32),
-            label=problem.label,
-            weight=problem.weight,
-            index=tuple(np.arange(-1, k) for k in problem.n_ranks),
-            strengthened=False,
-            pair=np.empty((0, 2), np.int64),
-            pair_weight=np.empty(0),
-            least=0.0,
-            last_upper=(),
-        )
+    return _strengthened(problem, find_pairs, should_stop) if strengthen else _as_published(problem)
+
+
+def _as_published(problem: Problem) -> Encoding:
+    """Every endpoint is a value, every sample counts."""
+    n_values = int(problem.n_ranks.max())
+    is_unbounded = problem.upper_rank == problem.n_ranks
+    return Encoding(
+        depth=problem.max_depth,
+        n_classes=problem.n_classes,
+        n_values=n_values,
+        lower=problem.lower_rank,
+        upper=np.where(is_unbounded, n_values, problem.upper_rank).astype(np.int32),
+        label=problem.label,
+        weight=problem.weight,
+        index=tuple(np.arange(-1, k) for k in problem.n_ranks),
+        strengthened=False,
+        pair=np.empty((0, 2), np.int64),
+        pair_weight=np.empty(0),
+        least=0.0,
+        last_upper=(),
+    )
+
+
+def _strengthened(
+    problem: Problem, find_pairs: Callable[[Problem], AccuracyBound | None], should_stop: Callable[[], bool]
+) -> Encoding:
+    """Undominated thresholds, merged samples, and pairs that exclude each other."""
     used = problem.weight > 0
     lower_rank, upper_rank = problem.lower_rank[used], problem.upper_rank[used]
     lower, upper = np.empty(lower_rank.shape, np.int32), np.empty(upper_rank.shape, np.int32)
@@ -278,10 +287,7 @@ def encode(
     position = np.full(problem.n_samples, -1)
     position[used] = merged.group
     matching = find_pairs(problem)
-    if matching is None:
-        pair, pair_weight = np.empty((0, 2), np.int64), np.empty(0)
-    else:
-        pair, pair_weight = _merge_pairs(position[matching.matching], matching.matching_weight)
+    pair, pair_weight = _merge_pairs(position, matching)
     return Encoding(
         depth=problem.max_depth,
         n_classes=problem.n_classes,
@@ -299,9 +305,9 @@ def encode(
     )
 
 
-def _merge_pairs(pair: IntArray, weight: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Add up the weights of pairs that became the same."""
-    if len(pair) == 0:
+def _merge_pairs(position: IntArray, bound: AccuracyBound | None) -> tuple[IntArray, FloatArray]:
+    """Return the pairs of a bound in terms of merged samples, the weights of pairs that became the same added up."""
+    if bound is None or len(bound.matching) == 0:
         return np.empty((0, 2), np.int64), np.empty(0)
-    merged, position = np.unique(np.sort(pair, axis=1), axis=0, return_inverse=True)
-    return merged, np.bincount(position.reshape(-1), weight).astype(np.float64)
+    merged, group = np.unique(np.sort(position[bound.matching], axis=1), axis=0, return_inverse=True)
+    return merged, np.bincount(group.reshape(-1), bound.matching_weight).astype(np.float64)

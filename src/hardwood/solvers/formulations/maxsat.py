@@ -39,7 +39,7 @@ from hardwood.solvers.formulations.encoding import Encoding
 from hardwood.solvers.formulations.totalizer import count_literals as count_totalizer_literals
 from hardwood.solvers.formulations.totalizer import totalizer
 from hardwood.solvers.registry import Engine, register
-from hardwood.tree.tree import IndexTree
+from hardwood.tree.index_tree import IndexTree
 
 PAIRWISE_LIMIT = 64
 """Up to so many features "at most one" is written out; beyond, the paper's relaxation to "at least one" is used."""

@@ -23,7 +23,7 @@ import numpy as np
 
 from hardwood.arrays import FloatArray
 from hardwood.solvers.engines.child import Built, Found, Job, Proved, Send
-from hardwood.solvers.engines.linear import MILP_ENGINES, Optimise
+from hardwood.solvers.engines.linear import MILP_ENGINES, Optimise, Order
 from hardwood.solvers.engines.solver import EngineSolver
 from hardwood.solvers.formulations.clauses import Layout, count_literals, formula
 from hardwood.solvers.formulations.descent import descend
@@ -239,12 +239,14 @@ def _optimise(job: Job, send: Send, *, continuous: bool) -> None:
 
     optimise: Optimise = importlib.import_module(f"hardwood.solvers.engines.{job.options['engine']}").optimise
     optimise(
-        model,
-        job,
-        start=None if job.start is None else formulation.point(job.start),
-        # What is left of a unit after the slack on either side.
-        gap=0.99 * max(0.0, encoding.unit - 2 * slack),
-        tolerance=tolerance_of(encoding),
-        on_solution=on_solution,
-        on_bound=on_bound,
+        Order(
+            model,
+            job,
+            start=None if job.start is None else formulation.point(job.start),
+            # What is left of a unit after the slack on either side.
+            gap=0.99 * max(0.0, encoding.unit - 2 * slack),
+            tolerance=tolerance_of(encoding),
+            on_solution=on_solution,
+            on_bound=on_bound,
+        )
     )

@@ -13,7 +13,7 @@ from hardwood.arrays import IntArray, RankArray
 from hardwood.errors import InvalidInputError
 from hardwood.problem.merged import MergedBoxes, WholeWeights
 from hardwood.problem.problem import Problem
-from hardwood.tree.tree import IndexTree
+from hardwood.tree.index_tree import IndexTree
 
 LARGEST = 2**62
 """No sum inside the core may reach this."""
