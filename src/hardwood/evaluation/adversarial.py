@@ -130,8 +130,6 @@ def _largest_factor(
         whole = np.clip(way / reach, 0.0, largest)
     factor[np.isinf(reach)] = whole[np.isinf(reach) | (reach == 0)] = 0.0
     factor = np.where(keeps_out(whole), whole, factor)
-    # The attack itself may be a whole number where its multiples are not: what it leaves has a radius of at least 1.
-    factor = np.where(keeps_out(np.ones(len(x))), np.maximum(factor, 1.0), factor)
     # Rounding of the quotient must not carry the end across.
     step = np.finfo(np.float64).eps
     crosses = (reach > 0) & (factor > 0) & ~keeps_out(factor)
@@ -140,5 +138,7 @@ def _largest_factor(
         step *= 2
         factor[crosses & (step >= 1)] = 0.0
         crosses = (reach > 0) & (factor > 0) & ~keeps_out(factor)
+    # The attack itself may be spared by rounding where its multiples are not: what it leaves bears at least 1.
+    factor = np.where(keeps_out(np.ones(len(x))), np.maximum(factor, 1.0), factor)
     factor[reach == 0] = np.inf
     return np.where(keeps_out(nothing), factor, -np.inf)
