@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise, product
-from math import inf
+from math import ceil, floor, inf
 
 Number = Fraction | float
 
@@ -94,6 +94,23 @@ class NoisyProblem(TinyProblem):
         return (-inf if low < -LARGEST else low), (inf if high > LARGEST else high)
 
 
+@dataclass(frozen=True)
+class CountedProblem(TinyProblem):
+    """The same where features have bounds, and some are whole numbers: a box holds the values that there are."""
+
+    integer: tuple[bool, ...] = ()
+    minimum: tuple[Number, ...] = ()
+    maximum: tuple[Number, ...] = ()
+
+    def box(self, i: int, j: int) -> tuple[Number, Number]:
+        low, high = super().box(i, j)
+        low, high = max(low, self.minimum[j]), min(high, self.maximum[j])
+        if self.integer[j]:
+            low = low if low == -inf else Fraction(ceil(low))
+            high = high if high == inf else Fraction(floor(high))
+        return low, high
+
+
 LARGEST = Fraction(2) ** 1024 - Fraction(2) ** 970
 
 
@@ -163,10 +180,22 @@ def answer(tree: object, point: tuple[Number, ...]) -> int:
     return int(tree.label[node])  # type: ignore[attr-defined]
 
 
-def is_fooled(tree: object, low: Sequence[Number], high: Sequence[Number], label: int) -> bool:
-    """Whether some point of the box gets another answer, by trying one point of every cell that the box meets."""
-    axes = []
+def is_fooled(
+    tree: object, low: Sequence[Number], high: Sequence[Number], label: int, integer: Sequence[bool] = ()
+) -> bool:
+    """Whether some point of the box gets another answer, by trying one point of every cell that the box meets.
+
+    Of features that are whole numbers, by trying all of them from below the first cut to above the last.
+    """
+    axes: list[list[Number]] = []
     for j in range(len(low)):
+        if any(integer[j : j + 1]):
+            near = [Fraction(float(b)) for f, b in zip(tree.feature, tree.threshold, strict=True) if f == j]  # type: ignore[attr-defined]
+            first = floor(min(near, default=Fraction(0))) - 1 if low[j] == -inf else int(low[j])
+            last = ceil(max(near, default=Fraction(0))) + 1 if high[j] == inf else int(high[j])
+            # Where one end is far away and the other is not there, a few steps beyond the cuts are enough.
+            axes.append([Fraction(k) for k in range(min(first, last), max(first, last) + 1) if low[j] <= k <= high[j]])
+            continue
         cuts = sorted({Fraction(float(b)) for f, b in zip(tree.feature, tree.threshold, strict=True) if f == j})  # type: ignore[attr-defined]
         # One point at each cut, one in each gap, and the ends of the box: every cell that the box meets has one.
         points: set[Number] = {cut for cut in cuts if low[j] <= cut <= high[j]}

@@ -31,6 +31,7 @@ PUBLIC = [
     "Status",
     "TreantClassifier",
     "Tree",
+    "WholeNumbersWarning",
     "__version__",
     "accuracy",
     "adversarial_accuracy",

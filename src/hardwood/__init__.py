@@ -8,7 +8,7 @@ from hardwood._version import __version__
 from hardwood.attack.model import AttackModel
 from hardwood.attack.rules import AttackRules
 from hardwood.bounds import adversarial_accuracy_bound, choose_epsilons, epsilon_curve, robust_feature_report
-from hardwood.errors import HardwoodError, InvalidInputError, MissingEngineError, SolverError
+from hardwood.errors import HardwoodError, InvalidInputError, MissingEngineError, SolverError, WholeNumbersWarning
 from hardwood.evaluation.adversarial import attack_samples, robust_radius
 from hardwood.evaluation.metrics import accuracy, adversarial_accuracy
 from hardwood.export.model_file import Model, load_model
@@ -47,6 +47,7 @@ __all__ = [
     "Status",
     "TreantClassifier",
     "Tree",
+    "WholeNumbersWarning",
     "__version__",
     "accuracy",
     "adversarial_accuracy",

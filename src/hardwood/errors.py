@@ -21,3 +21,7 @@ class StoppedError(HardwoodError):
 
 class SolverError(HardwoodError, RuntimeError):
     """A solver that failed before any tree was known, or that claimed what is not so."""
+
+
+class WholeNumbersWarning(UserWarning):
+    """Columns that look like counts are attacked as if they could be any number; see `AttackModel.with_integers`."""

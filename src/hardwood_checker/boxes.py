@@ -110,8 +110,21 @@ def _numeric(x: Any, kind: str, reaches: list[Any], label: Any) -> tuple[Any, An
             step = np.maximum(2.0**-20, ulp * (2.0**20 if kind == "float64" else 2.0**10))
             is_exact = (x == np.rint(x / step) * step) & (reach == np.rint(reach / step) * step)
             noise = np.where((reach > 0) & ~is_exact, np.maximum(1e-9 * reach, 4 * ulp), 0.0)
-            ends.append(np.where(np.isnan(x), beyond, (x + sign * reach) + sign * noise)[:, None])
-    return ends[0], ends[1]
+            ends.append(np.where(np.isnan(x), beyond, (x + sign * reach) + sign * noise))
+    return _inside(ends[0], ends[1], reaches, label)
+
+
+def _inside(lower: Any, upper: Any, reaches: list[Any], label: Any) -> tuple[Any, Any]:
+    """Cut boxes off at the bounds of the column and at the whole numbers inside them, as far as the header has any."""
+    low = np.array([number(reach.get("minimum", -LARGEST), "minimum") for reach in reaches], float)[label]
+    high = np.array([number(reach.get("maximum", LARGEST), "maximum") for reach in reaches], float)[label]
+    whole = np.array([reach.get("integer", False) for reach in reaches])
+    if whole.dtype != bool:
+        raise Unusable("the header's 'integer' must be true or false")
+    lower = np.where(low > -LARGEST, np.maximum(lower, low), lower)
+    upper = np.where(high < LARGEST, np.minimum(upper, high), upper)
+    lower, upper = np.where(whole[label], np.ceil(lower), lower), np.where(whole[label], np.floor(upper), upper)
+    return lower[:, None], upper[:, None]
 
 
 def _categorical(code: Any, k: int, reaches: list[Any], label: Any) -> tuple[Any, Any]:

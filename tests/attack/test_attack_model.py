@@ -44,7 +44,7 @@ def test_every_spelling_means_the_radii_it_says(spec: object, down: list[float],
         ([1, -2, 0], "-2"),
         ([1, "up", 0], "'up'"),
         ([1, (1, 2, 3), 0], "(1, 2, 3)"),
-        ("0.1", "'0.1'"),
+        ("much", "'much'"),
         (None, "None"),
         (True, "True"),
         ({2.5: 1}, "2.5"),
@@ -128,9 +128,9 @@ def test_a_damaged_stored_attack_is_refused() -> None:
 
 def test_an_attack_describes_itself() -> None:
     assert str(AttackModel.parse(0.1)) == "every feature ±0.1"
-    assert str(AttackModel.fraction_of_range(0.1)) == "every feature ±10% of range"
-    assert AttackModel.parse([1, (0, 2), ""]).describe(NAMES) == "age: ±1, income: -0/+2, links: untouchable"
-    assert str(AttackModel.parse({"links": ">"}).only(["spam"])) == "class spam: links: -0/+any amount"
+    assert str(AttackModel.fraction_of_range(0.1)) == "every feature ±10 % of its range"
+    assert AttackModel.parse([1, (0, 2), ""]).describe(NAMES) == "age ±1, income -0/+2, links untouchable"
+    assert str(AttackModel.parse({"links": ">"}).only(["spam"])) == "class spam: links -0/+any amount"
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_command_line_spellings(text: str, attack: AttackModel) -> None:
     assert attack_from_text(text) == attack
 
 
-@pytest.mark.parametrize("text", ["abc", "age=x", "age=1:2:3", "age=1,age=2", "age=1,income=2%", "=3", "age=1,2", "-1"])
+@pytest.mark.parametrize("text", ["abc", "age=x", "age=1:2:3", "age=1,age=2", "age=1:2%", "=3", "age=1,2", "-1"])
 def test_unreadable_command_line_attacks_are_refused(text: str) -> None:
     with pytest.raises(InvalidInputError) as error:
         attack_from_text(text)

@@ -44,7 +44,7 @@ def test_bound_prints_what_the_function_returns(data: Path) -> None:
     assert found["cover"] == expected.cover.tolist()
     assert found["cover_lines"] == [i + 2 for i in expected.cover]
     assert found["exact"] is True
-    assert found["attack"].startswith("links: ±2")
+    assert found["attack"].startswith("links ±2")
     shown = run("bound", data, *options, "--features", "--show", 2)
     assert f"{expected.errors:g} of 60" in shown
     assert f"2 of {len(expected.matching)} pairs" in shown

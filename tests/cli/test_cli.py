@@ -121,7 +121,7 @@ def test_solvers_are_listed() -> None:
         (["--target", "label", "--drop", "id", "--categorical", "colour"], "no column 'colour'"),
         (["--target", "label", "--drop", "id", "--drop", "links", "--drop", "length"], "no feature column besides"),
         (["--target", "label", "--drop", "id", "--attack", "nothing.toml"], "cannot read attack file nothing.toml"),
-        (["--target", "label", "--drop", "id", "--attack", "links=a"], "cannot read 'a'"),
+        (["--target", "label", "--drop", "id", "--attack", "links=a"], "the attack on feature 'links' is 'a'"),
         (["--target", "label", "--drop", "id", "--attack", "nan"], "nan"),
         (["--target", "label", "--drop", "id", "--time-limit", "nan"], "time_limit=nan"),
         (["--target", "label", "--drop", "id", "--time-limit", "-1"], "time_limit=-1"),

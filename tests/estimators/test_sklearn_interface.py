@@ -111,6 +111,7 @@ def test_probabilities_are_shares_of_the_weight_that_certainly_reaches_the_leaf(
         clf.predict_proba(X, laplace=-1)
 
 
+@pytest.mark.filterwarnings("ignore::hardwood.WholeNumbersWarning")
 def test_a_leaf_that_nobody_reaches_for_certain_says_its_own_class() -> None:
     X = [[0.0], [1.0]]
     clf = GreedyRobustTreeClassifier(1, attack=0.2).fit(X, [0, 1])
@@ -298,6 +299,7 @@ class TestRobustTreeCV:
         assert clf.tree_ == clf.best_estimator_.tree_
         assert clf.attack_ == attack
 
+    @pytest.mark.filterwarnings("ignore::hardwood.WholeNumbersWarning")
     def test_of_equally_good_choices_it_takes_the_simplest(self) -> None:
         X = np.random.default_rng(0).permutation(np.arange(60.0))[:, None]
         y = (X[:, 0] >= 30).astype(int)

@@ -170,7 +170,7 @@ def test_the_command_prints_a_table_and_writes_a_figure(table_file: Path, tmp_pa
     figure = tmp_path / "figure.png"
     options = ("--attack", "10%", "--depth", 2, "--learners", "cart, treant", "--plot", figure)
     shown = run("compare", table_file, "--target", "class", *options)
-    assert "96 samples to learn from, 24 held out; attack: every feature ±10% of range" in shown
+    assert "96 samples to learn from, 24 held out; attack: every feature ±10 % of its range" in shown
     assert "TREANT" in shown
     assert figure.read_bytes().startswith(b"\x89PNG")
 

@@ -46,15 +46,15 @@ def models() -> list[Model]:
     rng = np.random.default_rng(0)
     X = rng.integers(0, 10, (40, 2)).astype(float)
     y = np.where(X[:, 0] > 4, "yes", np.where(X[:, 1] > 6, "no", "maybe"))
-    named = AttackModel.per_class({"yes": {0: (0.5, 1), 1: ">"}, "no": 0.25})
+    named = AttackModel.per_class({"yes": {0: (0.5, 1), 1: ">"}, "no": 0.25}).with_integers([0, 1]).with_bounds({0: 0})
     with_gaps = X.copy()
     with_gaps[::7, 1] = np.nan
     table = [["red" if a > 4 else "blue" if b > 3 else "green", b] for a, b in X]
     rules = AttackRules((AttackRule(0, -1.0, 1.0, 1.0, 0.0, 5.0), AttackRule(1, 0.0, 2.0)), 2.0)
-    moves = {0: {"red": ["green"]}, 1: 0.5}
+    moves = {0: {"red": ["green"]}, 1: 1}
     return [
         GreedyRobustTreeClassifier(2, attack=named).fit(X, y).to_model(),
-        GreedyRobustTreeClassifier(2, attack=0.1, missing="reachable").fit(with_gaps, y == "yes").to_model(),
+        GreedyRobustTreeClassifier(2, attack=1, missing="reachable").fit(with_gaps, y == "yes").to_model(),
         GreedyRobustTreeClassifier(2, attack=moves, categorical_features=[0]).fit(table, X[:, 0] > 4).to_model(),
         TreantClassifier(2, rules=rules).fit(X, (X[:, 0] > 4).astype(int)).to_model(),
         Model(make_tree([-1], [np.nan], [-1], [-1], [0], np.array([1.5]), 3, ("a", "b", "c")), AttackModel.parse(0.0)),

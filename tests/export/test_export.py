@@ -308,7 +308,7 @@ class TestSchema:
 
     def test_categories_are_part_of_the_file(self, tmp_path: Path) -> None:
         jsonschema = pytest.importorskip("jsonschema")
-        table = pd.DataFrame({"colour": ["red", "blue", "red", "green"], "n": [1.0, 2.0, 3.0, 4.0]})
+        table = pd.DataFrame({"colour": ["red", "blue", "red", "green"], "n": [1.5, 2.0, 3.0, 4.0]})
         attack = {"colour": {"red": ["green"]}, "n": 0.5}
         clf = GreedyRobustTreeClassifier(2, attack=attack, categorical_features=["colour"]).fit(table, [0, 1, 0, 1])
         clf.save(tmp_path / "model.json")

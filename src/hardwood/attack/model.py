@@ -7,81 +7,34 @@ Classification Trees against Adversarial Examples", AAAI 2022, section "Attack M
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Real
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardwood.errors import InvalidInputError
-from hardwood.plain_data import as_entries, as_items, as_label, as_labels, as_number, as_text, as_whole
-
-Reach = tuple[float, float]
-FeatureKey = str | int
-Moves = tuple[tuple[Any, tuple[Any, ...]], ...]
-"""What a category may be changed to: pairs (category, others); None as the category stands for every one."""
-
-_SYMBOLS: dict[str, Reach] = {
-    "": (0.0, 0.0),
-    "<": (math.inf, 0.0),
-    ">": (0.0, math.inf),
-    "<>": (math.inf, math.inf),
-}
-_ENTRY_HELP = (
-    "a number >= 0, a pair (down, up), '' (untouchable), '<' (may fall), '>' (may rise) or '<>' (may be anything); "
-    "for a categorical feature a dict from category to the categories it may be changed to, or a set of categories"
+from hardwood.attack.domain import DOMAIN_KEYS, Domain, Limits
+from hardwood.attack.entries import (
+    ENTRY_HELP,
+    FeatureKey,
+    Moves,
+    Reach,
+    Unit,
+    feature_key,
+    parse_entry,
+    parse_moves,
+    plain_value,
+    position,
+    share,
+    times,
 )
+from hardwood.attack.wording import describe
+from hardwood.errors import InvalidInputError
 
-
-def _parse_entry(entry: Any, where: str) -> Reach:
-    if isinstance(entry, str) and entry in _SYMBOLS:
-        return _SYMBOLS[entry]
-    if isinstance(entry, str | bool | np.bool_):
-        raise InvalidInputError(f"the attack on {where} is {entry!r}; it must be {_ENTRY_HELP}")
-    if isinstance(entry, Real):
-        pair: tuple[Any, ...] = (entry, entry)
-    elif isinstance(entry, Sequence | np.ndarray) and len(entry) == 2:
-        pair = tuple(entry)
-    else:
-        raise InvalidInputError(f"the attack on {where} is {entry!r}; it must be {_ENTRY_HELP}")
-    for value in pair:
-        if not isinstance(value, Real) or math.isnan(float(value)) or float(value) < 0:
-            raise InvalidInputError(f"the attack on {where} has the radius {value!r}; a radius must be a number >= 0")
-    return float(pair[0]), float(pair[1])
-
-
-def _parse_moves(entry: Any) -> Moves | None:
-    """Read what may happen to a categorical feature; None if the entry is not of that kind."""
-    if isinstance(entry, Mapping):
-        return tuple((_plain(source), _targets(targets)) for source, targets in entry.items())
-    if isinstance(entry, set | frozenset):
-        return ((None, tuple(sorted((_plain(target) for target in entry), key=str))),)
-    if isinstance(entry, list | tuple) and len(entry) > 0 and all(isinstance(target, str) for target in entry):
-        return ((None, tuple(entry)),)
-    return None
-
-
-def _targets(targets: Any) -> tuple[Any, ...]:
-    if isinstance(targets, str) or not isinstance(targets, Iterable):
-        return (_plain(targets),)
-    return tuple(_plain(target) for target in targets)
-
-
-def _times(factor: float, radius: float) -> float:
-    """Scale a radius; an attacker who is scaled to nothing cannot use unbounded reach either."""
-    return 0.0 if factor == 0 else factor * radius
-
-
-def _share(fraction: float, least: float, most: float) -> float:
-    """Return a fraction of a range, whose width may be beyond the largest number; what is unbounded stays so."""
-    fraction, least, most = float(fraction), float(least), float(most)
-    if math.isinf(fraction):
-        return fraction
-    width = most - least
-    return fraction * width if math.isfinite(width) else fraction * most - fraction * least
+FORM_KEYS = ("unit", "default", "features", "classes")
+"""Keys of the form that attack files have, besides those of the domain."""
 
 
 @dataclass(frozen=True)
@@ -104,14 +57,23 @@ class AttackModel:
         Whether radii are in the units of the data or fractions of each feature's range (then call `fit`).
     moves : tuple of (key, moves)
         What the values of categorical features may be changed to, by feature name or index.
+    units : tuple of (key, unit)
+        Features of `features` whose radii are in another unit than `unit`.
+    domain : Domain
+        Which features are whole numbers, and the bounds of features; the same for all classes.
+    shares : tuple of (index, (down, up))
+        The fractions of the range that `fit` turned into radii, for `describe`.
     """
 
     default: Reach = (0.0, 0.0)
     features: tuple[tuple[FeatureKey, Reach], ...] = ()
     n_features: int | None = None
     by_class: tuple[tuple[Any, AttackModel], ...] | None = None
-    unit: Literal["raw", "range"] = "raw"
+    unit: Unit = "raw"
     moves: tuple[tuple[FeatureKey, Moves], ...] = ()
+    units: tuple[tuple[FeatureKey, Unit], ...] = ()
+    domain: Domain = field(default_factory=Domain)
+    shares: tuple[tuple[FeatureKey, Reach], ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         said_of_all = self.default != (0.0, 0.0) or self.features or self.moves or self.unit != "raw"
@@ -127,11 +89,14 @@ class AttackModel:
 
         Parameters
         ----------
-        spec : number, sequence, mapping or AttackModel
+        spec : number, sequence, mapping, str or AttackModel
             A number is an L∞ radius. A sequence has one entry per feature, a mapping one per named (or numbered)
             feature, with ``"*"`` for all others. An entry is a number, a pair ``(down, up)``, ``""``, ``"<"``,
-            ``">"`` or ``"<>"``; for a categorical feature a dict from category to the categories it may be changed
-            to, a set of categories that every value may be changed to, or ``"<>"``.
+            ``">"`` or ``"<>"``, or a share of the feature's range such as ``"5%"`` or ``"0:5%"``; for a categorical
+            feature a dict from category to the categories it may be changed to, a set of categories that every value
+            may be changed to, or ``"<>"``. A mapping may also hold ``"integer"`` (a list of features), ``"minimum"``
+            and ``"maximum"`` (mappings from features to bounds), as attack files do. Text is what one writes on the
+            command line, such as ``"links=5%,length=0:20"``.
 
         Examples
         --------
@@ -141,35 +106,61 @@ class AttackModel:
         if isinstance(spec, AttackModel):
             return spec
         if isinstance(spec, Mapping):
-            entries = dict(spec)
-            default = _parse_entry(entries.pop("*", 0.0), "all other features")
-            for key in entries:
-                if isinstance(key, bool) or not isinstance(key, str | int | np.integer):
-                    raise InvalidInputError(f"the attack names feature {key!r}; use its name or its index")
-            by_key = {key if isinstance(key, str) else int(key): entry for key, entry in entries.items()}
-            moves = {key: _parse_moves(entry) for key, entry in by_key.items()}
-            return cls(
-                default=default,
-                features=tuple(
-                    (key, _parse_entry(entry, f"feature {key!r}"))
-                    for key, entry in by_key.items()
-                    if moves[key] is None
-                ),
-                moves=tuple((key, found) for key, found in moves.items() if found is not None),
-            )
-        if isinstance(spec, str) or spec is None or isinstance(spec, bool):
+            return cls._from_mapping(dict(spec))
+        if isinstance(spec, str):
+            from hardwood.attack.spelling import attack_from_text
+
+            return attack_from_text(spec)
+        if spec is None or isinstance(spec, bool):
             raise InvalidInputError(
                 f"attack={spec!r} cannot be read; give a radius such as 0.1, one entry per feature, "
                 "or a dict by feature name"
             )
         if isinstance(spec, Real):
-            return cls(default=_parse_entry(spec, "every feature"))
+            return cls(default=parse_entry(spec, "every feature")[0])
         if isinstance(spec, np.ndarray) and spec.ndim == 0:
             return cls.parse(spec.item())
         if isinstance(spec, Iterable):
             entries_in_order = list(spec)
             return replace(cls.parse(dict(enumerate(entries_in_order))), n_features=len(entries_in_order))
-        raise InvalidInputError(f"attack={spec!r} cannot be read; an attack is made of {_ENTRY_HELP}")
+        raise InvalidInputError(f"attack={spec!r} cannot be read; an attack is made of {ENTRY_HELP}")
+
+    @classmethod
+    def _from_mapping(cls, entries: dict[Any, Any]) -> AttackModel:
+        said = {key: entries.pop(key) for key in DOMAIN_KEYS if key in entries and _is_of_domain(key, entries[key])}
+        if entries.keys() <= set(FORM_KEYS) and isinstance(entries.get("features"), Mapping):
+            return cls._from_form(entries, said)
+        default, unit = parse_entry(entries.pop("*", 0.0), "all other features")
+        unit = "raw" if unit is None else unit
+        by_key = {feature_key(key): entry for key, entry in entries.items()}
+        moves = {key: parse_moves(entry) for key, entry in by_key.items()}
+        reaches = {key: parse_entry(entry, f"feature {key!r}") for key, entry in by_key.items() if moves[key] is None}
+        units: dict[FeatureKey, Unit] = {
+            key: own or "raw" for key, (reach, own) in reaches.items() if any(0 < r < np.inf for r in reach)
+        }
+        return cls(
+            default=default,
+            features=tuple((key, reach) for key, (reach, _) in reaches.items()),
+            moves=tuple((key, found) for key, found in moves.items() if found is not None),
+            unit=unit,
+            units=tuple((key, own) for key, own in units.items() if own != unit),
+        )._with_domain(said)
+
+    @classmethod
+    def _from_form(cls, form: dict[Any, Any], said: dict[str, Any]) -> AttackModel:
+        """Read the form of attack files: unit, default, features, classes."""
+        spec = {"*": form.get("default", 0.0), **form["features"]}
+        unit = form.get("unit", "raw")
+        if unit not in ("raw", "range"):
+            raise InvalidInputError(f"unit of the attack is {unit!r}; it must be 'raw' or 'range'")
+        model = cls.fraction_of_range(spec) if unit == "range" else cls.parse(spec)
+        if "classes" in form:
+            model = model.only(form["classes"])
+        return model._with_domain(said)
+
+    def _with_domain(self, said: Mapping[str, Any]) -> AttackModel:
+        model = self.with_integers(said["integer"]) if "integer" in said else self
+        return model.with_bounds(said.get("minimum"), said.get("maximum"))
 
     @classmethod
     def fraction_of_range(cls, spec: Any) -> AttackModel:
@@ -183,16 +174,18 @@ class AttackModel:
             return replace(
                 model, by_class=tuple((label, cls.fraction_of_range(attack)) for label, attack in model.by_class)
             )
-        return replace(model, unit="range")
+        return replace(model, unit="range", units=())
 
     @classmethod
     def per_class(cls, specs: Mapping[Any, Any]) -> AttackModel:
         """Different attacks for different classes; classes that are not listed are left alone."""
-        models = tuple((_plain(label), cls.parse(spec)) for label, spec in specs.items())
+        models = [(plain_value(label), cls.parse(spec)) for label, spec in specs.items()]
+        domain = Domain()
         for label, model in models:
             if model.by_class is not None:
                 raise InvalidInputError(f"the attack on class {label!r} is itself given per class")
-        return cls(by_class=models)
+            domain = domain.joined(model.domain)
+        return cls(by_class=tuple((label, replace(model, domain=Domain())) for label, model in models), domain=domain)
 
     def only(self, labels: Iterable[Any]) -> AttackModel:
         """Return the same attack, by an attacker who controls the samples of these classes only."""
@@ -200,14 +193,37 @@ class AttackModel:
             raise InvalidInputError(f"only({labels!r}): give a list of classes, such as [{labels!r}]")
         return AttackModel.per_class({label: self.for_class(label) for label in labels})
 
+    def with_integers(self, features: Any) -> AttackModel:
+        """Return the same attack on data in which these features are whole numbers.
+
+        They move from whole number to whole number, thresholds stand between whole numbers, and adversarial examples
+        have whole numbers there. Nothing is assumed from the type of a column.
+
+        Parameters
+        ----------
+        features : iterable of names or indices, or "auto"
+            ``["*"]`` for all features; ``"auto"`` for those that hold nothing but whole numbers in the training data.
+        """
+        return replace(self, domain=self.domain.with_integers(features))
+
+    def with_bounds(self, minimum: Any = None, maximum: Any = None) -> AttackModel:
+        """Return the same attack on data whose features have bounds: a count is not below 0, a share not above 1.
+
+        Parameters
+        ----------
+        minimum, maximum : mapping from feature to number, or one number for all features
+        """
+        return replace(self, domain=self.domain.with_bounds(minimum, maximum))
+
     def scaled(self, factor: float) -> AttackModel:
         """Return the attack with every radius multiplied by ``factor >= 0``."""
         if not factor >= 0:
             raise InvalidInputError(f"cannot scale an attack by {factor!r}; the factor must be >= 0")
         return replace(
             self,
-            default=(_times(factor, self.default[0]), _times(factor, self.default[1])),
-            features=tuple((k, (_times(factor, d), _times(factor, u))) for k, (d, u) in self.features),
+            default=times(factor, self.default),
+            features=tuple((k, times(factor, reach)) for k, reach in self.features),
+            shares=tuple((k, times(factor, reach)) for k, reach in self.shares),
             moves=() if factor == 0 else self.moves,
             by_class=None
             if self.by_class is None
@@ -216,27 +232,49 @@ class AttackModel:
 
     @property
     def is_relative(self) -> bool:
-        """Whether some radius is a fraction of a range that has not been seen yet."""
+        """Whether something is said in terms of data that have not been seen yet, as a fraction of a range is."""
+        return self.domain.integer == "auto" or self._has_shares
+
+    @property
+    def _has_shares(self) -> bool:
         if self.by_class is not None:
-            return any(model.is_relative for _, model in self.by_class)
-        return self.unit == "range"
+            return any(model._has_shares for _, model in self.by_class)
+        return self.unit == "range" or any(unit == "range" for _, unit in self.units)
+
+    def unit_of(self, key: FeatureKey) -> Unit:
+        """Return the unit of the radii of a feature that is named."""
+        return dict(self.units).get(key, self.unit)
 
     def fit(self, X: NDArray[np.float64], feature_names: Sequence[str] | None = None) -> AttackModel:
         """Turn fractions of the range into units of the data; does nothing if that is what they are."""
         if not self.is_relative:
             return self
-        if self.by_class is not None:
-            return replace(self, by_class=tuple((label, model.fit(X, feature_names)) for label, model in self.by_class))
         X = np.asarray(X, dtype=np.float64)
+        fitted = replace(self, domain=self.domain.fit(X))
+        if not self._has_shares:
+            return fitted
+        if self.by_class is not None:
+            return replace(
+                fitted, by_class=tuple((label, model.fit(X, feature_names)) for label, model in self.by_class)
+            )
         # Missing values have no say; a column without any value has no range.
         least, most = np.nan_to_num(np.fmin.reduce(X, axis=0)), np.nan_to_num(np.fmax.reduce(X, axis=0))
-        down, up = self._reach_of_all(X.shape[1], feature_names)
+        n_features = X.shape[1]
+        down, up = self._reach_of_all(n_features, feature_names)
+        unit = [self.unit] * n_features
+        for key, _ in self.features:
+            unit[position(key, n_features, feature_names)] = self.unit_of(key)
+        said = [(float(down[j]), float(up[j])) for j in range(n_features)]
+        reach: list[Reach] = [
+            (share(d, least[j], most[j]), share(u, least[j], most[j])) if unit[j] == "range" else (d, u)
+            for j, (d, u) in enumerate(said)
+        ]
         return AttackModel(
-            features=tuple(
-                (j, (_share(down[j], least[j], most[j]), _share(up[j], least[j], most[j]))) for j in range(X.shape[1])
-            ),
-            n_features=X.shape[1],
+            features=tuple(enumerate(reach)),
+            n_features=n_features,
             moves=self.moves,
+            domain=fitted.domain,
+            shares=tuple((j, said[j]) for j in range(n_features) if unit[j] == "range"),
         )
 
     def reach(
@@ -252,7 +290,7 @@ class AttackModel:
         down, up : ndarray of shape (n_classes, n_features)
             One row per label in `classes`, or a single row if `classes` is None.
         """
-        if self.is_relative:
+        if self._has_shares:
             raise InvalidInputError(
                 "the attack is given as a fraction of the range of each feature; call attack.fit(X) first"
             )
@@ -267,7 +305,7 @@ class AttackModel:
             return np.tile(down, (rows, 1)), np.tile(up, (rows, 1))
         if classes is None:
             raise InvalidInputError("the attack differs between classes, but no classes are known here")
-        labels = [_plain(label) for label in classes]
+        labels = [plain_value(label) for label in classes]
         down, up = np.zeros((len(labels), n_features)), np.zeros((len(labels), n_features))
         for label, model in self.by_class:
             if label not in labels:
@@ -278,22 +316,26 @@ class AttackModel:
             down[row], up[row] = one_down[0], one_up[0]
         return down, up
 
+    def limits(self, n_features: int, feature_names: Sequence[str] | None) -> Limits | None:
+        """Return which features are whole numbers and between which bounds they lie; None if nothing is said."""
+        return self.domain.limits(n_features, feature_names)
+
     def for_class(self, label: Any) -> AttackModel:
         """Return the attack on the samples of one class."""
         if self.by_class is None:
             return self
         models: dict[Any, AttackModel] = dict(self.by_class)
-        return models.get(_plain(label), AttackModel())
+        return replace(models.get(plain_value(label), AttackModel()), domain=self.domain)
 
     def named(self, n_features: int, feature_names: Sequence[str] | None) -> dict[int, Reach | Moves]:
         """Return what the attack says of features that it names, by position."""
         entries: list[tuple[FeatureKey, Any]] = [*self.features, *self.moves]
         found: dict[int, Reach | Moves] = {}
         for key, entry in entries:
-            position = self._position(key, n_features, feature_names)
-            if position in found:
+            place = position(key, n_features, feature_names)
+            if place in found:
                 raise InvalidInputError(f"the attack names feature {key!r} twice, by name and by number")
-            found[position] = entry
+            found[place] = entry
         return found
 
     def _reach_of_all(
@@ -304,150 +346,39 @@ class AttackModel:
                 f"the attack has {self.n_features} entries, one per feature, but the data has {n_features} features"
             )
         down, up = np.full(n_features, self.default[0]), np.full(n_features, self.default[1])
-        moved = {self._position(key, n_features, feature_names) for key, _ in self.moves}
+        moved = {position(key, n_features, feature_names) for key, _ in self.moves}
         for j, entry in self.named(n_features, feature_names).items():
             if j not in moved:
                 down[j], up[j] = cast(Reach, entry)
         return down, up
 
-    @staticmethod
-    def _position(key: FeatureKey, n_features: int, feature_names: Sequence[str] | None) -> int:
-        if isinstance(key, int):
-            if not 0 <= key < n_features:
-                raise InvalidInputError(f"the attack names feature {key}; features are numbered 0 to {n_features - 1}")
-            return key
-        if feature_names is None:
-            raise InvalidInputError(
-                f"the attack names feature {key!r}, but the data has no feature names; use indices or a DataFrame"
-            )
-        names = list(feature_names)
-        if key not in names:
-            raise InvalidInputError(f"the attack names feature {key!r}; the features are {', '.join(map(repr, names))}")
-        if names.count(key) > 1:
-            raise InvalidInputError(f"the attack names feature {key!r}, but {names.count(key)} columns have that name")
-        return names.index(key)
-
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; infinite reach is written as the string ``"inf"``."""
-        if self.by_class is not None:
-            return {"by_class": [[_plain(label), model.to_dict()] for label, model in self.by_class]}
-        return {
-            "unit": self.unit,
-            "default": _reach_to_json(self.default),
-            "features": [[key, _reach_to_json(reach)] for key, reach in self.features],
-            "n_features": self.n_features,
-            "moves": [[key, [[source, list(targets)] for source, targets in moves]] for key, moves in self.moves],
-        }
+        from hardwood.attack.stored import attack_to_dict
+
+        return attack_to_dict(self)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> AttackModel:
         """Inverse of `to_dict`; anything else is refused."""
-        where = "the attack"
-        if "by_class" not in as_entries(data, where, ()):
-            return cls._of_all_from_dict(data, where)
-        models = []
-        for k, pair in enumerate(as_items(as_entries(data, where, ("by_class",), ())["by_class"], "by_class")):
-            label, model = as_items(pair, f"by_class[{k}]", 2)
-            models.append((as_label(label, f"by_class[{k}]"), cls._of_all_from_dict(model, f"the attack on {label!r}")))
-        if models:
-            as_labels([label for label, _ in models], "by_class")
-        return cls(by_class=tuple(models))
+        from hardwood.attack.stored import attack_from_dict
 
-    @classmethod
-    def _of_all_from_dict(cls, data: Any, where: str) -> AttackModel:
-        data = as_entries(data, where, ("unit", "default", "features", "n_features"), ("moves",))
-        if data["unit"] not in ("raw", "range"):
-            raise InvalidInputError(f"unit of {where} is {data['unit']!r}; it must be 'raw' or 'range'")
-        named = [
-            as_items(pair, f"features[{k}] of {where}", 2) for k, pair in enumerate(as_items(data["features"], where))
-        ]
-        moved = [
-            as_items(pair, f"moves[{k}] of {where}", 2) for k, pair in enumerate(as_items(data.get("moves", ()), where))
-        ]
-        keys = [_key_from_json(pair[0], where) for pair in (*named, *moved)]
-        if len(set(keys)) < len(keys):
-            raise InvalidInputError(f"{where} names a feature twice")
-        n_features = data["n_features"]
-        return cls(
-            default=_reach_from_json(data["default"], f"default of {where}"),
-            features=tuple(
-                (key, _reach_from_json(pair[1], f"{where} on feature {key!r}"))
-                for key, pair in zip(keys, named, strict=False)
-            ),
-            n_features=None if n_features is None else as_whole(n_features, f"n_features of {where}", 1, 2**31),
-            unit=data["unit"],
-            moves=tuple(
-                (key, _moves_from_json(pair[1], f"{where} on feature {key!r}"))
-                for key, pair in zip(keys[len(named) :], moved, strict=True)
-            ),
-        )
+        return attack_from_dict(data)
 
     def describe(self, feature_names: Sequence[str] | None = None) -> str:
         """Say in words what the attacker can do; features given by index are called by name where names are known."""
-        if self.by_class is not None:
-            parts = [f"class {label}: {model.describe(feature_names)}" for label, model in self.by_class]
-            return "; ".join(parts) or "no attack"
-        percent = self.unit == "range"
-        named = [(_name_of(key, feature_names), _reach_to_text(reach, percent)) for key, reach in self.features]
-        parts = [f"{name}: {text}" for name, text in named]
-        parts += [f"{_name_of(key, feature_names)}: {_moves_to_text(moves)}" for key, moves in self.moves]
-        if not self.moves and len({text for _, text in named}) == 1 and self.n_features is not None:
-            return f"every feature {named[0][1]}"
-        if self.n_features is None and (self.default != (0.0, 0.0) or not parts):
-            parts.append(("others: " if parts else "every feature ") + _reach_to_text(self.default, percent))
-        return ", ".join(parts)
+        return describe(self, feature_names)
 
     def __str__(self) -> str:
         return self.describe()
 
 
-def _name_of(key: FeatureKey, feature_names: Sequence[str] | None) -> str:
-    return feature_names[key] if isinstance(key, int) and feature_names is not None else str(key)
+def _is_of_domain(key: str, value: Any) -> bool:
+    """Whether an entry of a mapping speaks of all features, rather than of one that happens to be called so."""
+    if key == "integer":
+        return (isinstance(value, list | tuple | set) and not _are_numbers(value)) or value == "auto"
+    return isinstance(value, Mapping)
 
 
-def _moves_to_text(moves: Moves) -> str:
-    return "; ".join(
-        f"{'any' if source is None else source} -> {' or '.join(map(str, targets))}" for source, targets in moves
-    )
-
-
-def _plain(label: Any) -> Any:
-    """Labels as plain Python values, so that 1 and numpy.int64(1) are one class."""
-    return label.item() if isinstance(label, np.generic) else label
-
-
-def _reach_to_json(reach: Reach) -> list[float | str]:
-    return ["inf" if math.isinf(r) else r for r in reach]
-
-
-def _key_from_json(key: Any, where: str) -> FeatureKey:
-    where = f"the name or number of a feature in {where}"
-    return as_text(key, where) if isinstance(key, str) else as_whole(key, where, 0, 2**31)
-
-
-def _reach_from_json(reach: Any, where: str) -> Reach:
-    down, up = (math.inf if radius == "inf" else as_number(radius, where, 0) for radius in as_items(reach, where, 2))
-    return down, up
-
-
-def _moves_from_json(moves: Any, where: str) -> Moves:
-    pairs = [as_items(pair, where, 2) for pair in as_items(moves, where)]
-    return tuple(
-        (
-            None if source is None else as_label(source, where),
-            tuple(as_label(target, where) for target in as_items(targets, where)),
-        )
-        for source, targets in pairs
-    )
-
-
-def _reach_to_text(reach: Reach, percent: bool) -> str:
-    def one(radius: float) -> str:
-        if math.isinf(radius):
-            return "any amount"
-        return f"{100 * radius:g}% of range" if percent else f"{radius:g}"
-
-    down, up = reach
-    if down == up:
-        return "untouchable" if down == 0 else f"±{one(down)}"
-    return f"-{one(down)}/+{one(up)}"
+def _are_numbers(value: Iterable[Any]) -> bool:
+    return all(isinstance(number, float) for number in value)

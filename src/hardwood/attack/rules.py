@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from hardwood.arrays import FloatArray
+from hardwood.attack.entries import position
 from hardwood.attack.model import AttackModel
 from hardwood.errors import InvalidInputError
 from hardwood.files import read_text
@@ -167,7 +168,7 @@ class AttackRules:
         """
         by_feature: list[list[AttackRule]] = [[] for _ in range(X.shape[1])]
         for rule in self.rules:
-            by_feature[AttackModel._position(rule.feature, X.shape[1], feature_names)].append(rule)
+            by_feature[position(rule.feature, X.shape[1], feature_names)].append(rule)
         return [self._reach(X[:, j], rules) for j, rules in enumerate(by_feature)]
 
     def _reach(self, values: FloatArray, rules: list[AttackRule]) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardwood.arrays import BoolArray, FloatArray, IntArray, RankArray
+from hardwood.attack.domain import Limits
 from hardwood.attack.model import AttackModel
 from hardwood.bounds.conflict_index import RankedBoxes
 from hardwood.bounds.conflicts import Vertices
@@ -54,19 +55,23 @@ class BoxFamily:
     def rank(self, attack: AttackModel) -> RankedBoxes:
         """Boxes of the vertices under an attack."""
         down, up = self.reach(attack)
+        limits = attack.fit(self.problem.values, self.problem.feature_names).limits(
+            self.problem.n_features, self.problem.feature_names
+        )
         lines = self._lines_for(down, up)
         lower, upper = np.empty(lines.start[-1], np.int32), np.empty(lines.start[-1], np.int32)
         for j in range(self.problem.n_features):
             part = slice(lines.start[j], lines.start[j + 1])
             lower[part], upper[part] = _rank_lines(
-                lines.value[part], down[:, j], up[:, j], lines.group[part], self._rounding[:, j]
+                lines.value[part], down[:, j], up[:, j], lines.group[part], self._rounding[:, j], _of_feature(limits, j)
             )
         return RankedBoxes(np.take(lower, lines.line, mode="clip"), np.take(upper, lines.line, mode="clip"))
 
-    def rank_feature(self, feature: int, down: FloatArray, up: FloatArray) -> tuple[RankArray, RankArray]:
-        """Ranks (lower, upper) of the vertices on one feature, given one radius per class."""
+    def rank_untouchable(self, feature: int) -> tuple[RankArray, RankArray]:
+        """Ranks (lower, upper) of the vertices on one feature that nobody can move."""
+        down = up = np.zeros(self.problem.n_classes)
         lines = self._lines_for(down[:, None], up[:, None], feature)
-        lower, upper = _rank_lines(lines.value, down, up, lines.group, self._rounding[:, feature])
+        lower, upper = _rank_lines(lines.value, down, up, lines.group, self._rounding[:, feature], None)
         return lower[lines.line[:, 0]], upper[lines.line[:, 0]]
 
     def _lines_for(self, down: FloatArray, up: FloatArray, feature: int | None = None) -> _Lines:
@@ -108,9 +113,20 @@ class _Lines:
     start: list[int]
 
 
+def _of_feature(limits: Limits | None, j: int) -> Limits | None:
+    return None if limits is None else Limits(limits.integer[j], limits.minimum[j], limits.maximum[j])
+
+
 def _rank_lines(
-    value: FloatArray, down: FloatArray, up: FloatArray, group: IntArray, rounding: FloatArray
+    value: FloatArray,
+    down: FloatArray,
+    up: FloatArray,
+    group: IntArray,
+    rounding: FloatArray,
+    limits: Limits | None,
 ) -> tuple[RankArray, RankArray]:
     lower, upper = lower_end(value, down[group], rounding), upper_end(value, up[group], rounding)
+    if limits is not None:
+        lower, upper = limits.cut(lower, upper)
     rank = cluster(np.stack([lower, upper])[None], value[None], (LOWER, UPPER), rounding[:, None]).rank[0]
     return rank[: len(value)], rank[len(value) :]

@@ -128,10 +128,9 @@ def bound_features(problem: Problem, progress: Progress | None = None) -> Featur
 
     bound = bound_of(graph, base)
     untouchable, dropped = np.empty(problem.n_features), np.empty(problem.n_features)
-    nothing = np.zeros(problem.n_classes)
     for j in range(problem.n_features):
         hardened = RankedBoxes(base.lower.copy(), base.upper.copy())
-        hardened.lower[:, j], hardened.upper[:, j] = family.rank_feature(j, nothing, nothing)
+        hardened.lower[:, j], hardened.upper[:, j] = family.rank_untouchable(j)
         untouchable[j] = bound_of(graph.branch(), hardened)
         without = RankedBoxes(np.delete(base.lower, j, axis=1), np.delete(base.upper, j, axis=1))
         dropped[j] = bound_of(graph.branch(), without)

@@ -25,6 +25,7 @@ from hardwood.cli.inputs import (
     AttackOption,
     DataArgument,
     DropOption,
+    IntegerOption,
     JsonOption,
     ProofOption,
     Samples,
@@ -56,6 +57,7 @@ def bound(
     target: TargetOption,
     attack: AttackOption = "0",
     attacked_class: AttackedClassOption = None,
+    integer: IntegerOption = None,
     drop: DropOption = None,
     weight: WeightOption = None,
     features: Annotated[bool, typer.Option("--features", help="Also without each feature, or its attack.")] = False,
@@ -65,7 +67,7 @@ def bound(
 ) -> None:
     """Bound the accuracy under attack that any model can reach on a CSV file."""
     samples = Samples.read(data, target, drop, weight=weight)
-    problem = samples.problem(attack, attacked_class, max_depth=0)
+    problem = samples.problem(attack, attacked_class, integer, max_depth=0)
     result = bound_problem(problem)
     result.check()
     if proof is not None:
@@ -139,6 +141,7 @@ def epsilons(
         str, typer.Option("--attack", "-a", help="The attack at radius 1; 100% makes radii shares of the range.")
     ] = "100%",
     attacked_class: AttackedClassOption = None,
+    integer: IntegerOption = None,
     drop: DropOption = None,
     weight: WeightOption = None,
     largest: Annotated[float, typer.Option("--max", help="Largest radius.")] = 0.5,
@@ -162,7 +165,7 @@ def epsilons(
                 samples.X,
                 samples.y,
                 radii,
-                attack=samples.attack(attack, attacked_class),
+                attack=samples.attack(attack, attacked_class, integer),
                 sample_weight=samples.weight,
                 feature_names=samples.features,
                 progress=progress,

@@ -8,7 +8,14 @@ from typing import Annotated
 import typer
 
 from hardwood.cli.app import app
-from hardwood.cli.inputs import AttackedClassOption, DataArgument, ModelArgument, ModelOnTable, TargetOption
+from hardwood.cli.inputs import (
+    AttackedClassOption,
+    DataArgument,
+    IntegerOption,
+    ModelArgument,
+    ModelOnTable,
+    TargetOption,
+)
 from hardwood.cli.output import check_output
 from hardwood.errors import InvalidInputError
 from hardwood.problem.problem import prepare
@@ -26,6 +33,7 @@ def certify(
     output: Annotated[Path, typer.Option("--output", "-o", help="Write the proof to this file.", show_default=False)],
     attack: Annotated[str | None, typer.Option("--attack", "-a", help="Another attack than the model's own.")] = None,
     attacked_class: AttackedClassOption = None,
+    integer: IntegerOption = None,
     depth: Annotated[
         int | None, typer.Option("--depth", "-d", help="Compare with trees of this depth; the model's own by default.")
     ] = None,
@@ -43,7 +51,7 @@ def certify(
     problem = prepare(
         given.X,
         y,
-        given.attack(attack, attacked_class),
+        given.attack(attack, attacked_class, integer),
         tree.depth if depth is None else depth,
         feature_names=tuple(given.features),
         missing="error" if tree.missing_left is None else "reachable",

@@ -15,6 +15,7 @@ from hardwood.cli.evaluate_ensemble import evaluate_ensemble, load_ensemble
 from hardwood.cli.inputs import (
     AttackedClassOption,
     DataArgument,
+    IntegerOption,
     JobsOption,
     JsonOption,
     ModelArgument,
@@ -36,6 +37,7 @@ def evaluate(
         str | None, typer.Option("--attack", "-a", help="Another attack than the model was learned against.")
     ] = None,
     attacked_class: AttackedClassOption = None,
+    integer: IntegerOption = None,
     fragile: Annotated[int, typer.Option(help="How many of the most fragile samples to list.")] = 5,
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds, for ensembles; what is open then is said to be.")
@@ -53,11 +55,13 @@ def evaluate(
     """
     ensemble = load_ensemble(model, unpickle=unpickle)
     if ensemble is not None:
-        evaluate_ensemble(ensemble, data, target, attack, attacked_class, time_limit=time_limit, jobs=jobs, json=json)
+        evaluate_ensemble(
+            ensemble, data, target, attack, attacked_class, integer, time_limit=time_limit, jobs=jobs, json=json
+        )
         return
     given = ModelOnTable.read(model, data, target)
     y = given.labels(target)
-    attack_used = given.attack(attack, attacked_class)
+    attack_used = given.attack(attack, attacked_class, integer)
     fooled = AttackedData.prepare(given.tree, given.X, y, attack_used).fooled()
     wrong = given.tree.predict(given.X) != y
     unknown = given.unknown(y)

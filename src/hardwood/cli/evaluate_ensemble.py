@@ -53,6 +53,7 @@ def evaluate_ensemble(
     target: str,
     attack: str | None,
     attacked_class: list[str] | None,
+    integer: str | None,
     *,
     time_limit: float | None,
     jobs: int,
@@ -66,7 +67,7 @@ def evaluate_ensemble(
     features = model_features(table, ensemble.feature_names, ensemble.n_features, {target})
     X = table.numbers(features, allow_missing=ensemble.takes_missing)
     y = labels_of(table, target, ensemble.classes)
-    used = fit_attack(attack_for(attack, attacked_class, ensemble.classes), X, tuple(features))
+    used = fit_attack(attack_for(attack, attacked_class, ensemble.classes, integer), X, tuple(features))
     found = robustness(ensemble, X, y, used, time_limit=time_limit, n_jobs=jobs)
     report = _report(ensemble, X, y, used.describe(features), found)
     if json:

@@ -17,6 +17,7 @@ from hardwood.cli.inputs import (
     DataArgument,
     DepthOption,
     DropOption,
+    IntegerOption,
     JobsOption,
     JsonOption,
     ProofOption,
@@ -29,7 +30,7 @@ from hardwood.cli.output import check_output, percent, print_json, print_table
 from hardwood.evaluation.methods import Recipe, find_recipe
 from hardwood.evaluation.metrics import accuracy, adversarial_accuracy
 from hardwood.export.model_file import Model, training_record
-from hardwood.problem.problem import Problem
+from hardwood.problem.problem import Problem, fractions_text, moved_by_fractions
 from hardwood.proofs.writer import write_proof
 from hardwood.solvers import get_solver, solve
 from hardwood.solvers.display import progress_display
@@ -82,6 +83,7 @@ def fit(
     time_limit: Annotated[float, typer.Option(help="Seconds; the best tree so far is kept when they are over.")] = 60.0,
     max_gap: GapOption = 0.0,
     attacked_class: AttackedClassOption = None,
+    integer: IntegerOption = None,
     drop: DropOption = None,
     weight: WeightOption = None,
     class_weight: Annotated[ClassWeight, typer.Option(help="Weigh classes equally.")] = ClassWeight.none,
@@ -105,12 +107,15 @@ def fit(
     problem = samples.problem(
         attack,
         attacked_class,
+        integer,
         max_depth=depth,
         class_weight=None if class_weight is ClassWeight.none else class_weight.value,
         leaf_penalty=leaf_penalty,
         min_samples_leaf=min_samples_leaf,
         missing=missing.value,
     )
+    if counts := moved_by_fractions(problem):
+        typer.echo(f"Note: {fractions_text(counts)} --integer NAMES, or --integer auto", err=True)
     limits = {"time_limit": time_limit, "max_gap": max_gap, "random_state": seed, "n_jobs": n_jobs, "started": started}
     result = _learn(problem, recipe, limits, shown=not json)
     _finish(result, samples, problem.known_attack, output, json=json)

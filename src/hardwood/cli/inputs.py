@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hardwood.arrays import FloatArray
 from hardwood.attack.model import AttackModel
-from hardwood.attack.spelling import read_attack, with_labels_of
+from hardwood.attack.spelling import integers_from_text, read_attack, with_labels_of
 from hardwood.data.categories import CategoryEncoding
 from hardwood.data.csv import CsvTable, read_csv
 from hardwood.errors import InvalidInputError
@@ -31,12 +31,19 @@ AttackOption = Annotated[
         "--attack",
         "-a",
         help="What the attacker can do: a radius (0.1), a share of each feature's range (10%), "
-        "'age=5,income=0:100,links=>' by feature, or a .toml file.",
+        "'age=5,income=0:5%,links=>' by feature, or a .toml file.",
     ),
 ]
 AttackedClassOption = Annotated[
     list[str] | None,
     typer.Option("--attacked-class", help="The attacker controls samples of this class only; may be repeated."),
+]
+IntegerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--integer",
+        help="Features that are whole numbers, separated by commas; 'auto' for all that hold nothing else.",
+    ),
 ]
 ModelArgument = Annotated[Path, typer.Argument(help="Model file written by 'hardwood fit'.", show_default=False)]
 WeightOption = Annotated[str | None, typer.Option("--weight", help="Column with sample weights.")]
@@ -101,16 +108,16 @@ class Samples:
         weights = None if weight is None else table.numbers([weight])[:, 0]
         return cls(table, features, X, table.labels(target), weights, encoding)
 
-    def attack(self, text: str, attacked_classes: list[str] | None) -> AttackModel:
+    def attack(self, text: str, attacked_classes: list[str] | None, integer: str | None = None) -> AttackModel:
         """Return the attack options in terms of these classes."""
-        return attack_for(text, attacked_classes, np.unique(self.y))
+        return attack_for(text, attacked_classes, np.unique(self.y), integer)
 
-    def problem(self, attack: str, attacked_classes: list[str] | None, **others: Any) -> Problem:
+    def problem(self, attack: str, attacked_classes: list[str] | None, integer: str | None, **others: Any) -> Problem:
         """State what is to be learned from the samples under the attack of the options."""
         return prepare(
             self.X,
             self.y,
-            self.attack(attack, attacked_classes),
+            self.attack(attack, attacked_classes, integer),
             sample_weight=self.weight,
             feature_names=self.features,
             categorical_features=self.encoding,
@@ -182,14 +189,14 @@ class ModelOnTable:
         known = set(map(str, self.tree.classes.tolist()))
         return [label for label in np.unique(labels).tolist() if str(label) not in known]
 
-    def attack(self, text: str | None, attacked_classes: list[str] | None) -> AttackModel:
+    def attack(self, text: str | None, attacked_classes: list[str] | None, integer: str | None = None) -> AttackModel:
         """Return the attack of the options, or of the model where there are none."""
         if text is None:
-            if attacked_classes:
-                raise InvalidInputError("--attacked-class needs --attack")
+            if attacked_classes or integer:
+                raise InvalidInputError(f"{'--attacked-class' if attacked_classes else '--integer'} needs --attack")
             return self.model.attack
         tree = self.tree
-        model = attack_for(text, attacked_classes, tree.classes)
+        model = attack_for(text, attacked_classes, tree.classes, integer)
         return fit_attack(model, tree.rows(self.X), tuple(self.features), tree.encoding)
 
 
@@ -209,9 +216,11 @@ def labels_of(table: CsvTable, target: str, classes: NDArray[Any]) -> NDArray[An
     return labels
 
 
-def attack_for(text: str, attacked_classes: list[str] | None, classes: Any) -> AttackModel:
+def attack_for(text: str, attacked_classes: list[str] | None, classes: Any, integer: str | None = None) -> AttackModel:
     """Read the attack options in terms of the classes of the data."""
     attack = read_attack(text)
+    if integer is not None:
+        attack = attack.with_integers(integers_from_text(integer))
     if attacked_classes:
         if attack.by_class is not None:
             raise InvalidInputError("--attacked-class cannot be combined with an attack file that names classes")

@@ -23,6 +23,8 @@ from typing import Any
 import numpy as np
 
 from hardwood.arrays import BoolArray, FloatArray, IntArray
+from hardwood.attack.domain import EVERY, Limits, whole_columns
+from hardwood.attack.entries import position
 from hardwood.attack.model import AttackModel
 from hardwood.data.frames import EXACT_DOUBLE, Table, as_table, column_names, describe_column
 from hardwood.errors import InvalidInputError
@@ -137,6 +139,8 @@ class CategoryEncoding:
 
     def fit_attack(self, attack: AttackModel, matrix: FloatArray) -> AttackModel:
         """Turn fractions of the range into units of the data; categories have no range."""
+        if attack.domain.integer == "auto":
+            attack = replace(attack, domain=replace(attack.domain, integer=self._whole_columns(matrix)))
         if attack.by_class is not None:
             return replace(
                 attack, by_class=tuple((label, self.fit_attack(model, matrix)) for label, model in attack.by_class)
@@ -155,6 +159,11 @@ class CategoryEncoding:
                 for j, reach in fitted.features
             ),
         )
+
+    def _whole_columns(self, matrix: FloatArray) -> tuple[int, ...]:
+        """Return the columns of numbers that hold nothing but whole ones."""
+        is_number = np.array([test is None for test in self.tests])
+        return tuple(int(j) for j in self.source[is_number & whole_columns(matrix)])
 
     def _check_attack(self, attack: AttackModel) -> None:
         named: dict[int, Any] = dict(attack.named(self.n_columns, self.names))
@@ -234,6 +243,18 @@ class CategoryEncoding:
                 low[cells] = np.where(can_be[:, :-1], 0.0, 1.0)
                 high[cells] = np.where(others > 0, 1.0, 0.0)
         return low, high, down, up
+
+    def limits(self, attack: AttackModel) -> Limits | None:
+        """Return which features are whole numbers and between which bounds they lie; categories have neither."""
+        by_column = attack.limits(self.n_columns, self.names)
+        if by_column is None:
+            return None
+        for key in (*attack.domain.integer, *(key for key, _ in (*attack.domain.minimum, *attack.domain.maximum))):
+            if key != EVERY and self.categories[position(key, self.n_columns, self.names)] is not None:
+                raise InvalidInputError(
+                    f"feature {key!r} is categorical; only numbers can be declared whole numbers or have bounds"
+                )
+        return by_column.take(self.source, np.array([test is None for test in self.tests]))
 
     def can_become(self, attack: AttackModel, j: int) -> BoolArray:
         """Return what the attacker can make of each category of a column.

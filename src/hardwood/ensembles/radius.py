@@ -115,9 +115,10 @@ class _Bisection:
             return
         some = replace(self.data, X=self.data.X[rows], label=self.data.label[rows])
         down, up = (_times(factor[rows, None], reach[rows]) for reach in (self.down, self.up))
-        verifier = Verifier(
-            some, lower_end(some.X, down, self.data.rounding), upper_end(some.X, up, self.data.rounding)
-        )
+        lower, upper = lower_end(some.X, down, self.data.rounding), upper_end(some.X, up, self.data.rounding)
+        if self.data.limits is not None:
+            lower, upper = self.data.limits.cut(lower, upper)
+        verifier = Verifier(some, lower, upper)
         verifier.run(self.deadline, math.inf, self.n_threads)
         robust, fooled = rows[verifier.is_robust], rows[verifier.is_fooled]
         self.lower[robust] = factor[robust]

@@ -10,7 +10,7 @@ are brought into this form by moving the threshold to the last float64 number th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
 from typing import Any
@@ -203,6 +203,16 @@ class Ensemble:
             )
         except ValueError as error:
             raise InvalidInputError(f"the trees cannot be used: {error}") from error
+
+    def over_integers(self, integer: BoolArray) -> Ensemble:
+        """Return an ensemble with the same answers wherever these features are whole numbers, as its thresholds are."""
+        return replace(
+            self,
+            trees=[
+                replace(tree, threshold=np.where(integer[tree.feature], np.floor(tree.threshold), tree.threshold))
+                for tree in self.trees
+            ],
+        )
 
     @property
     def n_trees(self) -> int:

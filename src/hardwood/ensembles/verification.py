@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from hardwood._core import Control
 from hardwood.arrays import BoolArray, FloatArray, IntArray
+from hardwood.attack.domain import Limits
 from hardwood.attack.model import AttackModel
 from hardwood.data.frames import as_table
 from hardwood.data.labels import as_labels, encode_labels
@@ -101,6 +102,7 @@ class AttackedSamples:
     label: IntArray
     attack: AttackModel
     names: tuple[str, ...] | None
+    limits: Limits | None = None
 
     @classmethod
     def prepare(cls, ensemble: Ensemble, X: Any, y: Any, attack: Any) -> AttackedSamples:
@@ -109,8 +111,12 @@ class AttackedSamples:
         order = np.argsort(ensemble.classes, kind="stable")
         code = encode_labels(as_labels(y, len(matrix)), ensemble.classes[order])
         label = np.where(code >= 0, order[code], -1).astype(np.int64)
-        model = AttackModel.parse(attack)
-        return cls(ensemble, matrix, as_table(X).rounding, label, model, ensemble.names_of(X))
+        model, names = AttackModel.parse(attack), ensemble.names_of(X)
+        limits = model.limits(ensemble.n_features, names)
+        if limits is not None:
+            limits.check(matrix, names)
+            ensemble = ensemble.over_integers(limits.integer)
+        return cls(ensemble, matrix, as_table(X).rounding, label, model, names, limits)
 
     @property
     def groups(self) -> tuple[Any, IntArray]:
@@ -152,6 +158,9 @@ class Verifier:
                     print(f"{self}, at most {effort:g} s on a sample", file=sys.stderr, flush=True)
         except KeyboardInterrupt:
             pass
+        if self.data.limits is not None:
+            # Thresholds are whole numbers here, so the next whole number is on the same side of all of them.
+            self.point[:, self.data.limits.integer] = np.ceil(self.point[:, self.data.limits.integer])
 
     def __str__(self) -> str:
         robust = int(np.sum((self.verdict > 0) & (self.verdict <= _LAST_ROBUST)))

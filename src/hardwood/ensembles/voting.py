@@ -114,6 +114,14 @@ class VotingEnsemble:
         deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
         control = _core.Control(time_limit)
         data = AttackedData.prepare(self.trees[0], X, y, attack)
+        if data.reach.limits is not None:
+            integer = data.reach.limits.integer
+            return VotingEnsemble(tuple(tree.over_integers(integer) for tree in self.trees))._robustness(
+                data, exact, control, deadline
+            )
+        return self._robustness(data, exact, control, deadline)
+
+    def _robustness(self, data: AttackedData, exact: bool, control: _core.Control, deadline: float) -> Robustness:
         lower, upper = data.boxes.lower, data.boxes.upper
         n_classes = len(self.classes)
         is_robust = _core.certified(*self._arrays, lower, upper, data.label, n_classes, control)

@@ -6,6 +6,7 @@ import html
 import os
 import sys
 import time
+import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -20,12 +21,12 @@ from hardwood.data.categories import CategoryEncoding
 from hardwood.data.frames import Table, as_table, check_finite, check_is_table, column_names, rounding_of
 from hardwood.data.labels import as_labels, encode_labels
 from hardwood.data.weights import weighted_share
-from hardwood.errors import InvalidInputError
+from hardwood.errors import InvalidInputError, WholeNumbersWarning
 from hardwood.evaluation.adversarial import attack_samples, robust_radius
 from hardwood.evaluation.metrics import adversarial_accuracy
 from hardwood.export import to_sklearn
 from hardwood.export.model_file import Model, training_record
-from hardwood.problem.problem import Problem, prepare
+from hardwood.problem.problem import Problem, fractions_text, moved_by_fractions, prepare
 from hardwood.solvers.options import RANDOM_STATE, Number, Option
 from hardwood.solvers.result import EndReason, Result, Status
 from hardwood.tree.statistics import LeafStatistics, class_shares
@@ -180,6 +181,9 @@ class BaseRobustTree(BaseRobustClassifier):
             **self._problem_parameters(),
         )
         assert problem.attack is not None
+        counts = moved_by_fractions(problem)
+        if counts:
+            warnings.warn(f"{fractions_text(counts)} attack.with_integers([...])", WholeNumbersWarning, stacklevel=3)
         return problem, problem.attack
 
     def _keep(self, problem: Problem, attack: AttackModel, result: Result) -> Self:

@@ -39,7 +39,7 @@ def attack_samples(tree: Any, X: Any, y: Any, attack: Any, *, time_limit: float 
         return robustness(tree, X, y, attack, time_limit=time_limit).examples
     data = AttackedData.prepare(tree, X, y, attack)
     data.require_plain_numbers("attack_samples")
-    points, _ = _core.nearest_wrong_points(*tree.regions(), data.X, data.boxes.lower, data.boxes.upper, data.label)
+    points, _ = _core.nearest_wrong_points(*data.regions(), data.X, data.boxes.lower, data.boxes.upper, data.label)
     return points
 
 
@@ -76,12 +76,15 @@ def robust_radius(
     data.require_plain_numbers("robust_radius")
     down, up = data.radii()
     rounding = np.broadcast_to(data.rounding, (2, tree.n_features))
-    region_low, region_high, region_label = tree.regions()
+    region_low, region_high, region_label = data.regions()
+    limits = data.reach.limits
     radius = np.full(len(data.X), np.inf)
     for r in range(len(region_label)):
         # Entering a region takes the largest of what its features ask for; staying out of it is possible up to the
         # largest factor that keeps out at least one feature.
         stays = np.where(region_label[r] == data.label, np.inf, -np.inf)
+        if limits is not None and np.any((limits.minimum > region_high[r]) | (limits.maximum <= region_low[r])):
+            continue
         for j in np.flatnonzero(np.isfinite(region_high[r])):
             kept_out = _factor_above(data.X[:, j], down[:, j], float(region_high[r, j]), rounding[:, j])
             np.maximum(stays, kept_out, out=stays)

@@ -43,6 +43,7 @@ from hardwood.data.frames import EXACT_DOUBLE, has_missing
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from hardwood.attack.domain import Limits
     from hardwood.attack.model import AttackModel
     from hardwood.data.categories import CategoryEncoding
 
@@ -136,6 +137,8 @@ class Reach:
     group : int array of shape (n_samples,)
     rounding : float array of shape (2, n_features) or (2, 1)
         See `hardwood.data.frames.Table`.
+    limits : Limits or None
+        Whole numbers and bounds, at which boxes are cut off; see `hardwood.attack.domain`.
     """
 
     low: FloatArray
@@ -144,6 +147,7 @@ class Reach:
     up: FloatArray
     group: IntArray
     rounding: FloatArray
+    limits: Limits | None = None
 
     @property
     def arrays(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, IntArray, FloatArray]:
@@ -154,7 +158,8 @@ class Reach:
 
     def ends(self) -> tuple[FloatArray, FloatArray]:
         """Both ends of all boxes, as `lower_end` and `upper_end` compute them."""
-        return _core.box_ends(*self.arrays)
+        ends = _core.box_ends(*self.arrays)
+        return ends if self.limits is None else self.limits.cut(*ends)
 
 
 def ends_under_attack(
@@ -206,4 +211,14 @@ def reach_under_attack(
     if has_missing(matrix):
         missing = np.isnan(matrix)
         low, high = np.where(missing, -np.inf, low), np.where(missing, np.inf, high)
-    return Reach(low, high, down, up, group, rounding)
+    limits = limits_of(attack, matrix.shape[1], names, encoding)
+    if limits is not None:
+        limits.check(matrix, names if encoding is None else encoding.feature_names)
+    return Reach(low, high, down, up, group, rounding, limits)
+
+
+def limits_of(
+    attack: AttackModel, n_features: int, names: tuple[str, ...] | None, encoding: CategoryEncoding | None = None
+) -> Limits | None:
+    """Return which features are whole numbers and between which bounds they lie; None if the attack says nothing."""
+    return attack.limits(n_features, names) if encoding is None else encoding.limits(attack)

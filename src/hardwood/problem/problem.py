@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardwood.arrays import FloatArray, IntArray, RankArray
+from hardwood.attack.domain import Limits, whole_columns
 from hardwood.attack.model import AttackModel
 from hardwood.data.categories import CategoryEncoding
 from hardwood.data.frames import EXACT_DOUBLE, Table, as_table, check_finite, has_missing
 from hardwood.data.labels import as_labels
 from hardwood.data.weights import training_weights
 from hardwood.errors import InvalidInputError
-from hardwood.problem.boxes import Boxes, ends_under_attack
+from hardwood.problem.boxes import Boxes, ends_under_attack, limits_of
 from hardwood.problem.endpoints import Endpoints, blocks, cluster_endpoints
 from hardwood.problem.merged import MergedBoxes, is_whole
 
@@ -189,6 +190,13 @@ class Problem:
         return is_whole(self.weight) and float(self.leaf_penalty).is_integer()
 
     @cached_property
+    def limits(self) -> Limits | None:
+        """Which features are whole numbers and between which bounds they lie; None if nothing is known of that."""
+        if self.attack is None:
+            return None
+        return limits_of(self.attack, self.n_features, self.feature_names, self.encoding)
+
+    @cached_property
     def class_weight_sums(self) -> FloatArray:
         """Total weight of each class."""
         return np.asarray(np.bincount(self.label, self.weight, self.n_classes), dtype=np.float64)
@@ -286,6 +294,42 @@ def _allows_missing(missing: str) -> bool:
     if missing not in MISSING_CHOICES:
         raise InvalidInputError(f"missing={missing!r}; it must be 'error' or 'reachable'")
     return missing == "reachable"
+
+
+MOST_NAMED = 5
+"""So many columns are named in such a warning."""
+
+
+def fractions_text(names: list[str]) -> str:
+    """Say which columns look like counts but move by fractions; how to declare them follows."""
+    named = ", ".join(names[:MOST_NAMED]) + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")
+    hold = "holds" if len(names) == 1 else "hold"
+    return f"{named} {hold} whole numbers only, and the attack moves them by fractions; if they are counts, declare it:"
+
+
+def moved_by_fractions(problem: Problem) -> list[str]:
+    """Return the features that hold whole numbers only, are not declared to, and that the attacker moves by a fraction.
+
+    Nothing is assumed from it; but who counts something should say so, since no count moves by one half.
+    """
+    if problem.attack is None:
+        return []
+    if problem.encoding is None:
+        is_number = np.ones(problem.n_features, bool)
+    else:
+        is_number = np.array([test is None for test in problem.encoding.tests])
+    undeclared = is_number if problem.limits is None else is_number & ~problem.limits.integer
+    with np.errstate(invalid="ignore"):
+        down, up = problem.values - problem.lower, problem.upper - problem.values
+    found = []
+    for j in np.flatnonzero(undeclared):
+        ways = np.concatenate([down[:, j], up[:, j]])
+        ways = ways[np.isfinite(ways)]
+        # Noise of an end is no fraction.
+        by_fraction = np.abs(ways - np.rint(ways)) > 1e-6 * (1 + np.abs(ways))
+        if by_fraction.any() and whole_columns(problem.values[:, [j]])[0]:
+            found.append(f"feature {j}" if problem.feature_names is None else repr(problem.feature_names[j]))
+    return found
 
 
 def read_features(

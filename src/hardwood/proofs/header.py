@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from hardwood.arrays import FloatArray
+from hardwood.attack.domain import Limits
 from hardwood.attack.model import AttackModel
 from hardwood.errors import InvalidInputError
 from hardwood.problem.problem import Problem
@@ -79,18 +80,27 @@ def _reach(problem: Problem, attack: AttackModel, label: Any) -> list[dict[str, 
     encoding, model = problem.encoding, attack.for_class(label)
     if encoding is None:
         down, up = model.reach(problem.n_features, problem.feature_names)
-        return [_radii(float(d), float(u)) for d, u in zip(down[0], up[0], strict=True)]
+        limits = model.limits(problem.n_features, problem.feature_names)
+        return [_radii(float(d), float(u), limits, j) for j, (d, u) in enumerate(zip(down[0], up[0], strict=True))]
     down, up = replace(model, moves=()).reach(encoding.n_columns, encoding.names)
+    limits = model.limits(encoding.n_columns, encoding.names)
     return [
-        _radii(float(down[0, j]), float(up[0, j]))
+        _radii(float(down[0, j]), float(up[0, j]), limits, j)
         if categories is None
         else {"can_become": ["".join(str(int(can)) for can in row) for row in encoding.can_become(model, j)]}
         for j, categories in enumerate(encoding.categories)
     ]
 
 
-def _radii(down: float, up: float) -> dict[str, Any]:
-    return {"down": "inf" if np.isinf(down) else down, "up": "inf" if np.isinf(up) else up}
+def _radii(down: float, up: float, limits: Limits | None, j: int) -> dict[str, Any]:
+    found: dict[str, Any] = {"down": "inf" if np.isinf(down) else down, "up": "inf" if np.isinf(up) else up}
+    if limits is not None:
+        if limits.integer[j]:
+            found["integer"] = True
+        for name, bound in (("minimum", limits.minimum[j]), ("maximum", limits.maximum[j])):
+            if np.isfinite(bound):
+                found[name] = float(bound)
+    return found
 
 
 def _tree(tree: Tree, problem: Problem) -> dict[str, Any]:

@@ -69,6 +69,18 @@ class AttackedData:
         """Whether the attacker can make the tree misclassify each sample."""
         return fooled_under_attack(self.tree, self.reach, self.label)
 
+    def regions(self) -> tuple[FloatArray, FloatArray, IntArray]:
+        """Return the leaves of the tree as half-open boxes ``(low, high]`` with their classes.
+
+        Where a feature is a whole number, the largest and the number next above `low` are whole numbers.
+        """
+        limits = self.reach.limits
+        if limits is None:
+            return self.tree.regions()
+        low, high, label = self.tree.over_integers(limits.integer).regions()
+        before_next = np.maximum(low, np.nextafter(low + 1, -np.inf))
+        return np.where(limits.integer, before_next, low), high, label
+
     def radii(self) -> tuple[FloatArray, FloatArray]:
         """How far the attacker moves each feature of each sample down and up, of shape (n_samples, n_features)."""
         classes, group = _groups(self.attack, self.tree, self.label)

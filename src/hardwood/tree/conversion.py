@@ -42,6 +42,13 @@ def place(tree: IndexTree, problem: Problem) -> Tree:
     return tree_of(draft, problem, placing.margin)
 
 
+def _placed(low: float, high: float, integer: bool) -> float:
+    """Return a threshold midway between two ends; between whole numbers where the feature has no others."""
+    middle = maximum_margin(low, high)
+    between = np.floor(middle) + 0.5
+    return float(between) if integer and low <= between < high else middle
+
+
 class _Interval(NamedTuple):
     """What the splits above a node leave of a feature: threshold indices and thresholds strictly in between."""
 
@@ -67,6 +74,7 @@ class _Placing:
         self.ends = problem.endpoints
         tests = (None,) * problem.n_features if problem.encoding is None else problem.encoding.tests
         self.is_test = [test is not None for test in tests]
+        self.integer = np.zeros(problem.n_features, bool) if problem.limits is None else problem.limits.integer
         self.margin: list[tuple[float, float]] = []
 
     def node(self, here: _Here) -> Leaf | Fork[_Here]:
@@ -100,9 +108,9 @@ class _Placing:
         if low >= high:
             # No end lies between this index and the split above, so everybody reaches left, and no point right.
             return left
-        threshold = maximum_margin(*margin)
+        threshold = _placed(*margin, self.integer[j])
         if not above.low < threshold < above.high:
-            threshold = maximum_margin(low, high)
+            threshold = _placed(low, high, self.integer[j])
         if not above.low < threshold < high:
             # The same with no number left of it.
             return right

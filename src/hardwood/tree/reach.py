@@ -34,13 +34,16 @@ def fooled(tree: Tree, boxes: Boxes) -> BoolArray:
 
 def fooled_under_attack(tree: Tree, reach: Reach, label: IntArray) -> BoolArray:
     """Return what `fooled` does, for boxes whose ends are computed only where the tree asks for them."""
+    if reach.limits is not None:
+        lower, upper = reach.ends()
+        return fooled(tree.over_integers(reach.limits.integer), Boxes(lower, upper, label, np.ones(len(label))))
     t = tree.without_empty_leaves
     return _core.fooled_under_attack(t.feature, t.threshold, t.left, t.right, t.label, *reach.arrays, label)
 
 
 def robust_errors(tree: Tree, problem: Problem) -> BoolArray:
     """Return, for each sample of the problem, whether its box reaches a leaf of another class."""
-    return fooled(tree, problem.boxes)
+    return fooled(tree if problem.limits is None else tree.over_integers(problem.limits.integer), problem.boxes)
 
 
 def reached_nodes(tree: Tree, problem: Problem) -> BoolArray:

@@ -219,6 +219,16 @@ class Tree(Structure):
             missing_left=None if self.missing_left is None else self.missing_left[origin],
         )
 
+    def over_integers(self, integer: BoolArray) -> Tree:
+        """Return a tree with the same answers wherever these features are whole numbers, its thresholds such numbers.
+
+        ``x <= 5.5`` is ``x <= 5`` there. So a leaf between 5.2 and 5.8, which holds no whole number, is empty.
+        """
+        chosen = (self.left >= 0) & integer[self.feature]
+        if not chosen.any():
+            return self
+        return replace(self, threshold=np.where(chosen, np.floor(self.threshold), self.threshold), margin=None)
+
     def regions(self) -> tuple[FloatArray, FloatArray, IntArray]:
         """Return the half-open box ``(low, high]`` and the class index of every non-empty leaf."""
         tree = self.without_empty_leaves
