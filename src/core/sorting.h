@@ -1,8 +1,13 @@
-// Sorting by rank.
+// Sorting by rank and by number, with memory that is used again and again.
+//
+// Both are radix sorts by digits of eleven bits, which are stable and take a fixed number of rounds. A rank has three
+// digits. A number has six; but numbers that were measured differ in their leading bits, so only the first three digits
+// in which any two of them differ are sorted by, and runs that these leave equal are then sorted by comparison.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "span.h"
 
@@ -59,6 +64,96 @@ public:
             }
         for (Index k = 0; k != n; ++k)
             places[k] = static_cast<std::int32_t>(from[k] & 0xFFFFFFFFU);
+    }
+};
+
+// A number as a key: keys stand in the order of the numbers, and both zeros have the same.
+[[nodiscard]] inline std::uint64_t keyOf(double number)
+{
+    constexpr std::uint64_t sign = std::uint64_t{1} << 63;
+    auto const bits = std::bit_cast<std::uint64_t>(number + 0.0);  // -0.0 + 0.0 is 0.0
+    return (bits & sign) != 0 ? ~bits : bits | sign;
+}
+
+[[nodiscard]] inline double numberOf(std::uint64_t key)
+{
+    constexpr std::uint64_t sign = std::uint64_t{1} << 63;
+    return std::bit_cast<double>((key & sign) != 0 ? key & ~sign : ~key);
+}
+
+// Larger than the key of any number, infinity included; only what is not a number has such a one.
+constexpr std::uint64_t beyondAllKeys = ~std::uint64_t{0};
+
+// A number and where it comes from.
+struct Keyed
+{
+    std::uint64_t key;
+    std::int32_t place;
+
+    [[nodiscard]] bool operator<(Keyed other) const { return key != other.key ? key < other.key : place < other.place; }
+};
+
+// Sorts numbers, stable.
+class NumberSorter
+{
+    static constexpr int digitBits = 11;
+    static constexpr std::uint64_t digits = 1 << digitBits;
+    static constexpr int rounds = 3;
+    static constexpr Index few = 128;  // below this the tables of the radix sort cost more than they save
+
+    Array<Keyed> other_;
+
+    static void sortByDigit(Span<Keyed const> from, Span<Keyed> to, int shift)
+    {
+        std::array<Index, digits + 1> begin{};
+        for (Keyed const keyed : from)
+            ++begin[((keyed.key >> shift) % digits) + 1];
+        for (std::size_t d = 0; d != digits; ++d)
+            begin[d + 1] += begin[d];
+        for (Keyed const keyed : from)
+            to[begin[(keyed.key >> shift) % digits]++] = keyed;
+    }
+
+    // Sort what stands together because the digits that were looked at are equal.
+    static void sortRuns(Span<Keyed> entries, int shift)
+    {
+        Index const n = entries.size();
+        for (Index begin = 0, end = 0; begin != n; begin = end)
+        {
+            bool differ = false;
+            for (end = begin + 1; end != n && entries[end].key >> shift == entries[begin].key >> shift; ++end)
+                differ = differ || entries[end].key != entries[begin].key;
+            if (differ)
+                std::sort(entries.begin() + begin, entries.begin() + end);
+        }
+    }
+
+public:
+    // For at most so many numbers at a time.
+    explicit NumberSorter(Index most) : other_(Array<Keyed>::unwritten(most)) {}
+
+    // Sort by key; equal keys stay in order, which must be that of their places.
+    void sort(Span<Keyed> entries)
+    {
+        if (std::is_sorted(entries.begin(), entries.end()))
+            return;
+        if (entries.size() < few)
+            return std::sort(entries.begin(), entries.end());
+        std::uint64_t differing = 0;
+        for (Keyed const keyed : entries)
+            differing |= keyed.key ^ entries[0].key;
+        int const bits = 64 - std::countl_zero(differing);
+        int const lowest = std::max(0, bits - rounds * digitBits);
+        auto from = entries, to = other_.view().part(0, entries.size());
+        for (int shift = lowest; shift < bits; shift += digitBits)
+        {
+            sortByDigit(from, to, shift);
+            std::swap(from, to);
+        }
+        if (from.data() != entries.data())
+            std::copy(from.begin(), from.end(), entries.begin());
+        if (lowest > 0)
+            sortRuns(entries, lowest);
     }
 };
 }  // namespace hardwood

@@ -317,11 +317,41 @@ class ScoredTrees:
     ) -> None:
         """Treat the samples whose verdict is open (0); write verdicts, points, parts of boxes and seconds."""
 
+# Ends in order, see `hardwood.problem.endpoints`.
+
+def rank_ends(
+    lower: FloatArray, upper: FloatArray, values: FloatArray, rounding: FloatArray, control: Control | None = None
+) -> tuple[Int32Array, Int32Array, IntArray, FloatArray, FloatArray] | None:
+    """Return ranks of lower and upper ends, finite ranks per feature, smallest and largest end of each rank.
+
+    The last two feature by feature, in one piece. None if the control stopped it.
+    """
+
+def sort_events(
+    lower: FloatArray,
+    upper: FloatArray,
+    values: FloatArray,
+    rounding: FloatArray,
+    label: IntArray,
+    control: Control | None = None,
+) -> tuple[Int32Array, IntArray] | None:
+    """Return lower ends, values and upper ends as events, of shape (n_features, 3 n, 2), and finite ranks per feature.
+
+    None if the control stopped it.
+    """
+
+def events_of_samples(events: Int32Array, samples: IntArray) -> Int32Array:
+    """Return the events of some samples, numbered as in `samples`."""
+
+def ends_around(
+    events: Int32Array, lower: FloatArray, upper: FloatArray, values: FloatArray, feature: IntArray, rank: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return, for each feature and rank, the largest end of that rank and the smallest of the next."""
+
 # Greedy learners: feature, index of the threshold, left, right and label of each node.
 
 def grow_on_impurity(
     events: Int32Array,
-    ranks: Int32Array,
     n_ranks: IntArray,
     label: IntArray,
     weight: FloatArray,
@@ -335,7 +365,7 @@ def grow_on_impurity(
     seed: int,
     control: Control | None = None,
 ) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArray]:
-    """Grow a tree on the impurity under attack ("groot", "chen-gini", "chen-entropy").
+    """Grow a tree on the impurity under attack ("groot", "chen-gini", "chen-entropy"); the events are reordered.
 
     Stopped, the nodes still open become leaves.
     """

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from core import test_conflicts, test_flow, test_greedy, test_relabel, test_treant, test_voting, test_walk
+from core import test_conflicts, test_flow, test_greedy, test_ranks, test_relabel, test_treant, test_voting, test_walk
 from hardwood import Problem, _core, solve
 
 Check = Callable[[np.random.Generator], None]
@@ -45,6 +45,8 @@ CHECKS: tuple[Check, ...] = (
     test_flow.check_cut,
     test_flow.check_hand_down,
     test_relabel.check_labelings,
+    test_ranks.check_ranks,
+    test_ranks.check_events,
     test_greedy.check_impurity,
     test_greedy.check_errors,
     test_treant.check_predictions,
@@ -116,7 +118,7 @@ def main() -> None:
     arguments = parser.parse_args()
     first = arguments.seed if arguments.seed is not None else time.time_ns() % 10**9
     print(f"seeds from {first}", flush=True)
-    modules = (test_walk, test_conflicts, test_flow, test_relabel, test_greedy, test_treant, test_voting)
+    modules = (test_walk, test_conflicts, test_flow, test_relabel, test_ranks, test_greedy, test_treant, test_voting)
     end, seed, refused, computed = time.monotonic() + arguments.seconds, first, 0, 0
     while time.monotonic() < end or seed == first:
         spoiler = Spoiler(random.Random(seed))

@@ -57,9 +57,6 @@ class ImpurityTwin:
         share = (total @ (left + leave)) / (total @ total)
         share = (lowest + highest) / 2 if lowest > highest else min(max(share, lowest), highest)
         moved = np.clip(self.rounded(share * total - left), 0, held)
-        if len(self.classes) == 2 and self.robust_weight == 1:
-            # The scan for two classes rounds what is on the left, not what moves: halves may fall to the other side.
-            return score(np.clip(self.rounded(share * total), left, left + held) - left), moved - leave
         return score(moved), moved - leave
 
 
@@ -71,13 +68,14 @@ def check_impurity(rng: np.random.Generator) -> None:
     ends = np.stack([lower, value, upper])
     kind, sample = np.divmod(np.arange(3 * n), n)
     order = [np.argsort(ends[:, :, j].ravel(), kind="stable") for j in range(p)]
-    code = np.stack([8 * sample[o] + 2 * kind[o] + (label[sample[o]] == 1) for o in order]).astype(np.int32)
-    ranks = np.stack([ends[:, :, j].ravel()[o] for j, o in enumerate(order)]).astype(np.int32)
+    code = np.stack([8 * sample[o] + 2 * kind[o] + (label[sample[o]] == 1) for o in order])
+    ranks = np.stack([ends[:, :, j].ravel()[o] for j, o in enumerate(order)])
+    events = np.stack([code, ranks], axis=2).astype(np.int32)
     n_ranks = np.full(p, 13)
     criterion = ["groot", "chen-gini", "chen-entropy"][int(rng.integers(3))]
     robust_weight = float(rng.choice([0.0, 0.5, 1.0]))
     feature, index, left, right, leaf = _core.grow_on_impurity(
-        code, ranks, n_ranks, label, weight, n_classes, int(rng.integers(0, 4)), 2, 1, p, robust_weight, criterion, 0
+        events, n_ranks, label, weight, n_classes, int(rng.integers(0, 4)), 2, 1, p, robust_weight, criterion, 0
     )
     twin = ImpurityTwin(criterion, n_classes, robust_weight, weight, label)
 

@@ -9,82 +9,49 @@ from hypothesis import strategies as st
 
 from builders import index_tree
 from hardwood import Problem
-from hardwood.problem.endpoints import (
-    LOWER,
-    MOST_VALUES_AT_ONCE,
-    UPPER,
-    VALUE,
-    Clusters,
-    Endpoints,
-    blocks,
-    cluster,
-    cluster_endpoints,
-    index_of,
-    margin_around,
-    maximum_margin,
-)
+from hardwood.problem.endpoints import Endpoints, index_of, margin_around, maximum_margin, rank_ends
 from hardwood.tree.conversion import place
 
 LARGEST = float(np.finfo(np.float64).max)
 
 
-def clusters_of(lower: list[float], upper: list[float], values: list[float]) -> Clusters:
-    return cluster(np.array([[lower, upper]], dtype=float), np.array([values], dtype=float), (LOWER, UPPER))
+def ends_of(lower: list[float], upper: list[float], values: list[float]) -> Endpoints:
+    """Ends of boxes on one feature."""
+    columns = [np.array([column], dtype=float).T for column in (lower, upper, values)]
+    return rank_ends(columns[0], columns[1], columns[2])
+
+
+def ranks_of(lower: list[float], upper: list[float], values: list[float]) -> tuple[list[int], list[int]]:
+    found = ends_of(lower, upper, values)
+    return found.lower_rank[:, 0].tolist(), found.upper_rank[:, 0].tolist()
 
 
 def exactly(lower: list[list[float]], upper: list[list[float]]) -> Endpoints:
     low, high = np.array(lower, dtype=float), np.array(upper, dtype=float)
-    return cluster_endpoints(low, high, (low + high) / 2)
+    return rank_ends(low, high, (low + high) / 2)
 
 
 def test_equal_ends_share_a_rank_and_infinite_ones_stand_outside() -> None:
-    found = clusters_of([1.0, -np.inf, 0.0], [1.0, np.inf, 0.5], [1.0, 0.0, 0.2])
-    assert found.rank.tolist() == [[2, -1, 0, 2, 3, 1]]
-    assert found.first[0].tolist() == [0, 0.5, 1]
-    assert clusters_of([-np.inf], [np.inf], [0.0]).rank.tolist() == [[-1, 0]]
-    assert clusters_of([-np.inf, -np.inf], [0, np.inf], [0, 0]).rank.tolist() == [[-1, -1, 0, 1]]
+    boxes = [1.0, -np.inf, 0.0], [1.0, np.inf, 0.5], [1.0, 0.0, 0.2]
+    assert ranks_of(*boxes) == ([2, -1, 0], [2, 3, 1])
+    assert ends_of(*boxes).first[0].tolist() == [0, 0.5, 1]
+    assert ranks_of([-np.inf], [np.inf], [0.0]) == ([-1], [0])
+    assert ranks_of([-np.inf, -np.inf], [0, np.inf], [0, 0]) == ([-1, -1], [0, 1])
 
 
 def test_a_lower_end_and_an_upper_end_just_above_it_are_one_but_not_the_other_way_round() -> None:
-    touching = clusters_of([1.1, 2.1], [2.1 + 1e-9, 3.1], [1.6, 2.6])
-    assert touching.rank.tolist() == [[0, 1, 1, 2]]
-    assert (touching.first[0][1], touching.last[0][1]) == (2.1, 2.1 + 1e-9)
-    apart = clusters_of([1.1, 2.1 + 1e-9], [2.1, 3.1], [1.6, 2.6])
-    assert apart.rank.tolist() == [[0, 2, 1, 3]]
+    touching = [1.1, 2.1], [2.1 + 1e-9, 3.1], [1.6, 2.6]
+    assert ranks_of(*touching) == ([0, 1], [1, 2])
+    assert (ends_of(*touching).first[0][1], ends_of(*touching).last[0][1]) == (2.1, 2.1 + 1e-9)
+    assert ranks_of([1.1, 2.1 + 1e-9], [2.1, 3.1], [1.6, 2.6]) == ([0, 2], [1, 3])
 
 
 def test_a_number_between_lower_ends_of_one_rank_stands_for_the_index_below() -> None:
     lower, upper = np.array([[1.0], [1.0 + 1e-9]]), np.array([[5.0], [6.0]])
-    ends = cluster_endpoints(lower, upper, np.array([[3.1], [3.1]]))
+    ends = rank_ends(lower, upper, np.array([[3.1], [3.1]]))
     assert (ends.lower_rank[:, 0].tolist(), ends.upper_rank[:, 0].tolist()) == ([0, 0], [1, 2])
     assert ends.turn(0).tolist() == [1.0 + 1e-9, 5.0, 6.0]
     assert [index_of(b, 0, ends) for b in (0.9, 1.0, 1.0 + 1e-9, 4.0, 5.0)] == [-1, -1, 0, 0, 1]
-
-
-def test_values_are_told_apart_whatever_the_noise_around_them() -> None:
-    values = np.array([[1.0, 1.0 + 1e-12]])
-    ends = np.stack([values - 1e4, values, values + 1e4], axis=1)
-    found = cluster(ends, values, (LOWER, VALUE, UPPER))
-    assert found.rank[0].tolist() == [0, 0, 1, 2, 3, 3]
-
-
-def test_columns_that_are_merged_are_ranked_as_if_they_were_sorted() -> None:
-    rng = np.random.default_rng(11)
-    x = rng.integers(0, 20, (3, 50)) / 10
-    columns = (x - rng.integers(0, 3, x.shape) / 10, x, np.where(rng.random(x.shape) < 0.2, np.inf, x + 0.3))
-    ends, kinds = np.stack(columns, axis=1), (LOWER, VALUE, UPPER)
-    plain, merged = cluster(ends, x, kinds), cluster(ends, x, kinds, order=np.argsort(x, axis=1))
-    np.testing.assert_array_equal(merged.rank, plain.rank)
-    assert np.all(np.diff(merged.sorted_rank, axis=1) >= 0)
-    np.testing.assert_array_equal(np.sort(merged.order, axis=1), np.tile(np.arange(150), (3, 1)))
-    one_by_one = [cluster(ends[[j]], x[[j]], kinds).rank[0] for j in range(3)]
-    np.testing.assert_array_equal(merged.rank, one_by_one)
-
-
-def test_features_are_divided_into_blocks_that_cover_them() -> None:
-    assert list(blocks(5, MOST_VALUES_AT_ONCE // 2)) == [slice(0, 2), slice(2, 4), slice(4, 5)]
-    assert list(blocks(3, 10**9)) == [slice(0, 1), slice(1, 2), slice(2, 3)]
-    assert list(blocks(7, 1)) == [slice(0, 7)]
 
 
 def test_thresholds_lie_midway_between_the_ends_that_reach_the_node() -> None:

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "bindings/bind.h"
+#include "bindings/events.h"
 #include "greedy/adversarial_error.h"
 #include "greedy/impurity.h"
 
@@ -51,61 +52,53 @@ Criterion criterionOf(std::string const &name)
     return Criterion::chenEntropy;
 }
 
-// Codes and ranks side by side; every sample has its three events once per feature, in order of their ranks.
-Array<Event> eventsOf(Grid<std::int32_t const> code, Grid<std::int32_t const> rank, Span<Index const> label)
+// Every sample has its three events once per feature, in order of their ranks.
+void requireEvents(Grid<Event const> events, Span<Index const> label)
 {
-    require(code.rows() == rank.rows() && code.columns() == rank.columns() && code.columns() == 3 * label.size(),
-            "events and ranks must be of shape (n_features, 3 n)");
+    require(events.columns() == 3 * label.size(), "events must be of shape (n_features, 3 n, 2)");
     require(label.size() < (Index{1} << 28), "more samples than an event can number");
-    auto events = Array<Event>::unwritten(code.rows() * code.columns());
-    for (Index j = 0; j != code.rows(); ++j)
+    auto seen = Array<std::uint8_t>::unwritten(label.size());
+    for (Index j = 0; j != events.rows(); ++j)
     {
-        auto seen = Array<std::uint8_t>(label.size());
-        for (Index k = 0; k != code.columns(); ++k)
+        std::fill(seen.begin(), seen.end(), std::uint8_t{0});
+        auto before = std::numeric_limits<std::int32_t>::min();
+        for (Event const event : events.row(j))
         {
-            Event const event{code(j, k), rank(j, k)};
-            bool const isThere = event.code >= 0 && event.sample() < label.size() && event.kind() <= Event::upper;
-            if (!isThere || event.isOfClass1() != (label[event.sample()] == 1))
+            if (!isEventOf(event, label.size()) || event.isOfClass1() != (label[event.sample()] == 1))
                 require(false, "an event names a sample, a kind or a class that is not there");
             // Lower end, value and upper end come in this order, so each is seen once.
             if (seen[event.sample()]++ != event.kind() / 2)
                 require(false, "the events of a sample must be its lower end, its value and its upper end");
-            if (k > 0 && rank(j, k - 1) > event.rank)
+            if (before > event.rank)
                 require(false, "events must be sorted by rank");
-            events[j * code.columns() + k] = event;
+            before = event.rank;
         }
     }
-    return events;
 }
 
-nb::tuple pyGrowOnImpurity(In<std::int32_t, 2> events, In<std::int32_t, 2> ranks, In<Index, 1> nRanks,
-                           In<Index, 1> label, In<double, 1> weight, Index nClasses, Index maxDepth,
-                           Index minSamplesSplit, Index minSamplesLeaf, Index maxFeatures, double robustWeight,
-                           std::string const &criterion, std::uint32_t seed, Control *given)
+nb::tuple pyGrowOnImpurity(Out<std::int32_t, 3> given, In<Index, 1> nRanks, In<Index, 1> label, In<double, 1> weight,
+                           Index nClasses, Index maxDepth, Index minSamplesSplit, Index minSamplesLeaf,
+                           Index maxFeatures, double robustWeight, std::string const &criterion, std::uint32_t seed,
+                           Control *control)
 {
-    auto const nFeatures = static_cast<Index>(events.shape(0));
+    auto const events = eventsIn(given);
+    auto const nFeatures = events.rows();
     auto const weights = spanOf(weight);
-    requireSamples(spanOf(label), weights, static_cast<Index>(events.shape(1)) / 3, nClasses);
+    requireSamples(spanOf(label), weights, events.columns() / 3, nClasses);
     GrowthLimits const limits{maxDepth, minSamplesSplit, minSamplesLeaf, maxFeatures};
     requireLimits(limits, nFeatures);
     require(nFeatures >= 1 && static_cast<Index>(nRanks.shape(0)) == nFeatures,
             "n_ranks must have an entry per feature, of which there is at least one");
     require(robustWeight >= 0.0 && robustWeight <= 1.0, "robust_weight must be between 0 and 1");
     auto const which = criterionOf(criterion);
-    auto lists = eventsOf(gridOf(events), gridOf(ranks), spanOf(label));
+    requireEvents(events, spanOf(label));
     bool const whole = std::all_of(weights.begin(), weights.end(), [](double w) { return w == 1.0; });
-    ImpurityProblem const problem{Grid<Event>(lists.data(), nFeatures, static_cast<Index>(events.shape(1))),
-                                  spanOf(nRanks),
-                                  spanOf(label),
-                                  weights,
-                                  nClasses,
-                                  robustWeight,
-                                  whole};
+    ImpurityProblem const problem{events, spanOf(nRanks), spanOf(label), weights, nClasses, robustWeight, whole};
     GrowingTree tree(0);
     {
         nb::gil_scoped_release unlocked;
         Interruptible own;
-        tree = growOnImpurity(problem, which, limits, seed, given != nullptr ? *given : own);
+        tree = growOnImpurity(problem, which, limits, seed, control != nullptr ? *control : own);
     }
     raisePending();
     return handOverTree(tree);
@@ -148,13 +141,15 @@ nb::tuple pyGrowOnErrors(In<std::int32_t, 2> lower, In<std::int32_t, 2> upper, I
 void bindGreedy(nb::module_ &m)
 {
     m.def(
-        "grow_on_impurity", pyGrowOnImpurity, array("events"), array("ranks"), array("n_ranks"), array("label"),
-        array("weight"), nb::arg("n_classes"), nb::arg("max_depth"), nb::arg("min_samples_split"),
-        nb::arg("min_samples_leaf"), nb::arg("max_features"), nb::arg("robust_weight"), nb::arg("criterion"),
-        nb::arg("seed"), nb::arg("control").none() = nb::none(),
+        "grow_on_impurity", pyGrowOnImpurity, array("events"), array("n_ranks"), array("label"), array("weight"),
+        nb::arg("n_classes"), nb::arg("max_depth"), nb::arg("min_samples_split"), nb::arg("min_samples_leaf"),
+        nb::arg("max_features"), nb::arg("robust_weight"), nb::arg("criterion"), nb::arg("seed"),
+        nb::arg("control").none() = nb::none(),
         "Grow a tree on the impurity under attack (\"groot\", \"chen-gini\", \"chen-entropy\"); return feature, rank, "
-        "left, right and label of its nodes. Events are ``8 * sample + 2 * kind + (label == 1)`` (kind 0 lower end, 1 "
-        "value, 2 upper end), sorted by rank. Stopped, the nodes still open become leaves.");
+        "left, right and label of its nodes. Events are pairs of a code ``8 * sample + 2 * kind + (label == 1)`` (kind "
+        "0 "
+        "lower end, 1 value, 2 upper end) and a rank, sorted by rank; they are reordered. Stopped, the nodes still "
+        "open become leaves.");
     m.def("grow_on_errors", pyGrowOnErrors, array("lower_rank"), array("upper_rank"), array("offset"), array("first"),
           array("last"), array("label"), array("weight"), nb::arg("n_classes"), nb::arg("max_depth"),
           nb::arg("min_samples_split"), nb::arg("min_samples_leaf"), nb::arg("max_features"), nb::arg("seed"),

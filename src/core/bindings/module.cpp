@@ -11,6 +11,7 @@ NB_MODULE(_core, m)
     hardwood::bindRelabel(m);
     hardwood::bindSearch(m);
     hardwood::bindEnsembleScores(m);
+    hardwood::bindRanks(m);
     hardwood::bindGreedy(m);
     hardwood::bindTreant(m);
     hardwood::bindEnsemble(m);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "bindings/bind.h"
+#include "bindings/rounding.h"
 #include "bindings/trees.h"
 #include "walk/radius.h"
 
@@ -73,21 +74,13 @@ AttackArrays attackedOf(FloatRows const &low, FloatRows const &high, FloatRows c
                         Ints const &group, FloatRows const &rounding)
 {
     Attacked attacked{gridOf(low), gridOf(high), gridOf(down), gridOf(up), spanOf(group), {}};
-    auto const spacings = gridOf(rounding);
     auto const p = attacked.low.columns();
     requireSameShape(attacked.low, attacked.high, "low and high");
     requireSameShape(attacked.down, attacked.up, "down and up");
     require(attacked.down.columns() == p, "down and up must have the features of the samples");
     require(attacked.group.size() == attacked.low.rows(), "group must have an entry per sample");
     requireRange(attacked.group, 0, attacked.down.rows() - 1, "group");
-    require(spacings.rows() == 2 && (spacings.columns() == p || spacings.columns() == 1),
-            "rounding must have the shape (2, features) or (2, 1)");
-    auto each = Array<Rounding>::unwritten(p);
-    for (Index j = 0; j != p; ++j)
-    {
-        auto const column = spacings.columns() == 1 ? 0 : j;
-        each[j] = {spacings(0, column) / std::numeric_limits<double>::epsilon(), spacings(1, column)};
-    }
+    auto each = roundingOf(rounding, p);
     attacked.rounding = each.view();
     return {std::move(each), attacked};
 }

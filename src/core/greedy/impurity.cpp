@@ -80,8 +80,10 @@ Candidate scanTwoClasses(Segment const &segment, double total0, double total1)
         double const high = std::min(zero.reach * inverse0, one.reach * inverse1);
         double const stands = (total0 * zero.stands + total1 * one.stands) * inverseSquares;
         double const share = low > high ? 0.5 * (low + high) : std::min(std::max(stands, low), high);
-        double const a0 = std::min(std::max(roundHalfEven(share * total0), zero.left), zero.reach);
-        double const a1 = std::min(std::max(roundHalfEven(share * total1), one.left), one.reach);
+        // What moves is rounded, as `Groot::place` does, and not what is on the left: halves go to the even number.
+        double const moved0 = roundHalfEven(share * total0 - zero.left), moved1 = roundHalfEven(share * total1 - one.left);
+        double const a0 = std::min(std::max(moved0 + zero.left, zero.left), zero.reach);
+        double const a1 = std::min(std::max(moved1 + one.left, one.left), one.reach);
         double const a = a0 + a1, b0 = total0 - a0, b1 = total1 - a1, b = b0 + b1;
         // Impurity times half the weight of the node.
         double score = 0.0;

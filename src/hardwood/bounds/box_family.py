@@ -15,7 +15,7 @@ from hardwood.bounds.conflict_index import RankedBoxes
 from hardwood.bounds.conflicts import Vertices
 from hardwood.bounds.vertex_cover import whole_weights
 from hardwood.problem.boxes import lower_end, upper_end
-from hardwood.problem.endpoints import LOWER, UPPER, cluster
+from hardwood.problem.endpoints import rank_ends
 from hardwood.problem.problem import Problem
 
 
@@ -128,5 +128,5 @@ def _rank_lines(
     lower, upper = lower_end(value, down[group], rounding), upper_end(value, up[group], rounding)
     if limits is not None:
         lower, upper = limits.cut(lower, upper)
-    rank = cluster(np.stack([lower, upper])[None], value[None], (LOWER, UPPER), rounding[:, None]).rank[0]
-    return rank[: len(value)], rank[len(value) :]
+    ranks = rank_ends(lower[:, None], upper[:, None], value[:, None], rounding[:, None])
+    return ranks.lower_rank[:, 0], ranks.upper_rank[:, 0]

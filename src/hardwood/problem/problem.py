@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hardwood._core import Control
 from hardwood.arrays import FloatArray, IntArray, RankArray
 from hardwood.attack.domain import Limits, whole_columns
 from hardwood.attack.model import AttackModel
@@ -19,7 +20,7 @@ from hardwood.data.labels import as_labels
 from hardwood.data.weights import training_weights
 from hardwood.errors import InvalidInputError
 from hardwood.problem.boxes import Boxes, ends_under_attack, limits_of
-from hardwood.problem.endpoints import Endpoints, blocks, cluster_endpoints
+from hardwood.problem.endpoints import Endpoints, rank_ends
 from hardwood.problem.merged import MergedBoxes, is_whole
 
 MISSING_CHOICES = ("error", "reachable")
@@ -92,14 +93,14 @@ class Problem:
         copy = replace(self, **changes)
         if not changes.keys() & {"values", "lower", "upper", "label"}:
             # What depends on the boxes alone need not be computed again.
-            for name in ("endpoints", "value_order", "merged"):
+            for name in ("endpoints", "merged"):
                 if name in self.__dict__:
                     copy.__dict__[name] = self.__dict__[name]
         return copy
 
     def take(self, rows: NDArray[np.integer]) -> Problem:
         """Return the same problem on some of the samples."""
-        part = replace(
+        return replace(
             self,
             values=self.values[rows],
             lower=self.lower[rows],
@@ -107,12 +108,6 @@ class Problem:
             label=self.label[rows],
             weight=self.weight[rows],
         )
-        position = np.full(self.n_samples, -1, np.int32)
-        position[rows] = np.arange(len(rows), dtype=np.int32)
-        order = position[self.value_order]
-        # The samples are sorted already; those that remain need only be picked out.
-        part.__dict__["value_order"] = np.ascontiguousarray(order[order >= 0].reshape(self.n_features, len(rows)))
-        return part
 
     @property
     def boxes(self) -> Boxes:
@@ -125,10 +120,6 @@ class Problem:
         if self.attack is None:
             raise InvalidInputError("the boxes of the problem were not made from an attack; use `prepare` to make them")
         return self.attack
-
-    def rounding_of(self, features: slice) -> FloatArray:
-        """Return the rounding of some features."""
-        return np.broadcast_to(self.rounding, (2, self.n_features))[:, features]
 
     @property
     def n_samples(self) -> int:
@@ -148,26 +139,17 @@ class Problem:
     @cached_property
     def endpoints(self) -> Endpoints:
         """Ends as clusters and ranks (`hardwood.problem.endpoints`)."""
-        return cluster_endpoints(self.lower, self.upper, self.values, self.rounding, self.value_order)
+        return rank_ends(self.lower, self.upper, self.values, self.rounding)
 
-    def rank(self, should_stop: Callable[[], bool]) -> None:
-        """Rank the ends now, if they are not yet; `StoppedError` where `should_stop` says so before it is done."""
-        if "value_order" not in self.__dict__:
-            self.__dict__["value_order"] = _order_of(self.values, should_stop)
+    def rank(self, control: Control) -> None:
+        """Rank the ends now, if they are not yet; `StoppedError` where the control stops it before it is done."""
         if "endpoints" not in self.__dict__:
-            self.__dict__["endpoints"] = cluster_endpoints(
-                self.lower, self.upper, self.values, self.rounding, self.value_order, should_stop
-            )
+            self.__dict__["endpoints"] = rank_ends(self.lower, self.upper, self.values, self.rounding, control)
 
     @cached_property
     def merged(self) -> MergedBoxes:
         """Samples of equal box and class as one (`hardwood.problem.merged`)."""
         return MergedBoxes.of(self.lower_rank, self.upper_rank, self.label)
-
-    @cached_property
-    def value_order(self) -> RankArray:
-        """Order of the values of each feature, of shape (n_features, n_samples)."""
-        return _order_of(self.values)
 
     @property
     def lower_rank(self) -> RankArray:
@@ -353,15 +335,6 @@ def fit_attack(
     """Return the attack in the units of the data."""
     model = AttackModel.parse(attack)
     return model.fit(matrix, names) if encoding is None else encoding.fit_attack(model, matrix)
-
-
-def _order_of(values: FloatArray, should_stop: Callable[[], bool] | None = None) -> RankArray:
-    """Return the order of the values of each feature."""
-    n, p = values.shape
-    order = np.empty((p, n), np.int32)
-    for block in blocks(p, n, should_stop):
-        order[block] = np.argsort(values[:, block].T, axis=1, kind="stable")
-    return order
 
 
 def _without_gaps(matrix: FloatArray) -> FloatArray:

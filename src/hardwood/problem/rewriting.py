@@ -11,7 +11,7 @@ from hardwood.arrays import FloatArray, IntArray, RankArray
 from hardwood.attack.rules import SLACK, AttackRules
 from hardwood.data.frames import EXACT_DOUBLE
 from hardwood.problem.boxes import noise
-from hardwood.problem.endpoints import LOWER, UPPER, cluster
+from hardwood.problem.endpoints import rank_ends
 from hardwood.problem.problem import Problem
 
 Levels = list[tuple[FloatArray, FloatArray, FloatArray]]
@@ -102,17 +102,14 @@ class Options:
         costs, lows, highs = [], [], []
         first: list[FloatArray] = []
         last: list[FloatArray] = []
-        kinds = (LOWER, UPPER)
         for j, (cost, low, high) in enumerate(intervals(rules, X, feature_names, rounding)):
-            ends = np.stack([low.ravel(), high.ravel()])
             values = np.tile(X[:, j], len(cost))
-            clusters = cluster(ends[None], values[None], kinds, _of_feature(rounding, j))
-            rank = clusters.rank[0]
+            ends = rank_ends(low.reshape(-1, 1), high.reshape(-1, 1), values[:, None], _of_feature(rounding, j))
             costs.append(cost)
-            lows.append(rank[: low.size].reshape(low.shape))
-            highs.append(rank[low.size :].reshape(high.shape))
-            first += clusters.first
-            last += clusters.last
+            lows.append(ends.lower_rank.reshape(low.shape))
+            highs.append(ends.upper_rank.reshape(high.shape))
+            first += ends.first
+            last += ends.last
         return cls(tuple(costs), tuple(lows), tuple(highs), rules.budget, tuple(first), tuple(last))
 
     def n_ranks(self, j: int) -> int:

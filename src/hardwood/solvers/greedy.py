@@ -20,16 +20,8 @@ import numpy as np
 
 from hardwood import _core
 from hardwood.arrays import FloatArray, Int32Array, IntArray
-from hardwood.errors import InvalidInputError
-from hardwood.problem.endpoints import (
-    LOWER,
-    UPPER,
-    VALUE,
-    blocks,
-    cluster,
-    index_of,
-    midpoint,
-)
+from hardwood.errors import InvalidInputError, StoppedError
+from hardwood.problem.endpoints import index_of, midpoint
 from hardwood.problem.problem import Problem
 from hardwood.solvers.options import AnyOf, Nothing, Number, OneOf, Option, Share, Whole, check_options
 from hardwood.solvers.registry import Solver, register
@@ -79,55 +71,47 @@ class Events:
 
     Attributes
     ----------
-    code : int32 array of shape (n_features, 3 n_samples)
-        ``8 * sample + 2 * kind + (label == 1)``; kind 0 is the lower end, 1 the value, 2 the upper end.
-    rank : int32 array of shape (n_features, 3 n_samples)
-        Cluster of each event, -1 and ``n_ranks`` for the infinities.
-    first, last : tuple of float arrays
-        Smallest and largest value of each cluster.
+    problem : Problem
+        Whose ends they are.
+    event : int32 array of shape (n_features, 3 n_samples, 2)
+        Code and rank of each: the code is ``8 * sample + 2 * kind + (label == 1)``; kind 0 is the lower end, 1 the
+        value, 2 the upper end. The rank is -1 and ``n_ranks`` for the infinities.
+    n_ranks : int array of shape (n_features,)
+        Number of finite ranks.
     """
 
-    code: Int32Array
-    rank: Int32Array
-    first: tuple[FloatArray, ...]
-    last: tuple[FloatArray, ...]
+    problem: Problem
+    event: Int32Array
+    n_ranks: IntArray
 
     @classmethod
     def sort(cls, problem: Problem, control: _core.Control | None = None) -> Events:
         """Sort the events of all samples: O(p n log n); `StoppedError` where the control stops it."""
-        n, p = problem.values.shape
-        code, rank = np.empty((p, 3 * n), np.int32), np.empty((p, 3 * n), np.int32)
-        if n > MOST_SAMPLES:
-            raise InvalidInputError(f"{n:,} samples are more than the greedy learner can take ({MOST_SAMPLES:,})")
-        is_class_1 = problem.label == 1
-        first: list[FloatArray] = []
-        last: list[FloatArray] = []
-        for block in blocks(p, 3 * n, None if control is None else lambda: control.stopped):
-            lower, values, upper = (a[:, block] for a in (problem.lower, problem.values, problem.upper))
-            clusters = cluster(
-                np.stack([lower.T, values.T, upper.T], axis=1),
-                np.ascontiguousarray(values.T),
-                (LOWER, VALUE, UPPER),
-                problem.rounding_of(block),
-                problem.value_order[block],
+        if problem.n_samples > MOST_SAMPLES:
+            raise InvalidInputError(
+                f"{problem.n_samples:,} samples are more than the greedy learner can take ({MOST_SAMPLES:,})"
             )
-            kind, sample = np.divmod(clusters.order, n)
-            code[block] = 8 * sample + 2 * kind + is_class_1[sample]
-            rank[block] = clusters.sorted_rank
-            first += clusters.first
-            last += clusters.last
-        return cls(code, rank, tuple(first), tuple(last))
+        found = _core.sort_events(*_boxes(problem), np.ascontiguousarray(problem.rounding), problem.label, control)
+        if found is None:
+            raise StoppedError("stopped while the ends of boxes were sorted")
+        return cls(problem, *found)
 
-    def of_samples(self, samples: IntArray) -> Events:
+    def of_samples(self, samples: IntArray) -> Int32Array:
         """Return the events of some samples, numbered as in `samples`; no sorting is needed."""
-        n = self.code.shape[1] // 3
-        position = np.full(n, -1, np.int32)
-        position[samples] = np.arange(len(samples), dtype=np.int32)
-        new_sample = position[self.code >> 3]
-        kept = new_sample >= 0
-        shape = (len(self.code), 3 * len(samples))
-        code = 8 * new_sample[kept] + (self.code[kept] & 7)
-        return Events(code.reshape(shape), self.rank[kept].reshape(shape), self.first, self.last)
+        return _core.events_of_samples(self.event, samples)
+
+    def index_behind(self, feature: IntArray, rank: IntArray) -> IntArray:
+        """Return threshold indices midway between these ranks and the next ones, feature by feature."""
+        last, first = _core.ends_around(self.event, *_boxes(self.problem), feature, rank)
+        middle = [midpoint(low, high) for low, high in zip(last.tolist(), first.tolist(), strict=True)]
+        ends = self.problem.endpoints
+        indices = [index_of(b, j, ends) for b, j in zip(middle, feature.tolist(), strict=True)]
+        return np.array(indices, dtype=np.int64)
+
+
+def _boxes(problem: Problem) -> tuple[FloatArray, FloatArray, FloatArray]:
+    lower, upper, values = (np.ascontiguousarray(a) for a in (problem.lower, problem.upper, problem.values))
+    return lower, upper, values
 
 
 @dataclass(frozen=True)
@@ -198,13 +182,16 @@ class GreedyLearner:
         )
         if self.criterion == "adversarial-error":
             return self._grow_on_errors(problem, weight, sizes, rng, control)
-        return self._grow_on_impurity(problem, weight, events or Events.sort(problem, control), sizes, rng, control)
+        if events is None:
+            return self._grow_on_impurity(problem, weight, Events.sort(problem, control), True, sizes, rng, control)
+        return self._grow_on_impurity(problem, weight, events, False, sizes, rng, control)
 
     def _grow_on_impurity(
         self,
         problem: Problem,
         weight: FloatArray,
         events: Events,
+        may_reorder: bool,
         sizes: tuple[int, int, int],
         rng: np.random.Generator,
         control: _core.Control | None,
@@ -212,11 +199,12 @@ class GreedyLearner:
         taken = np.flatnonzero(weight > 0)
         label = problem.label
         if len(taken) < problem.n_samples:
-            events, label, weight = events.of_samples(taken), label[taken], weight[taken]
+            event, label, weight = events.of_samples(taken), label[taken], weight[taken]
+        else:
+            event = events.event if may_reorder else events.event.copy()
         feature, rank, left, right, leaf_label = _core.grow_on_impurity(
-            events.code,
-            events.rank,
-            np.array([len(values) for values in events.first], dtype=np.int64),
+            event,
+            events.n_ranks,
             label,
             weight,
             problem.n_classes,
@@ -228,11 +216,8 @@ class GreedyLearner:
             control,
         )
         index = np.full(len(feature), -1)
-        for node in np.flatnonzero(left >= 0):
-            j, r = int(feature[node]), int(rank[node])
-            index[node] = index_of(
-                midpoint(float(events.last[j][r]), float(events.first[j][r + 1])), j, problem.endpoints
-            )
+        is_split = left >= 0
+        index[is_split] = events.index_behind(feature[is_split], rank[is_split])
         return IndexTree(feature, index, left, right, leaf_label)
 
     def _grow_on_errors(

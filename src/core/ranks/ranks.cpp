@@ -1,0 +1,262 @@
+#include "ranks/ranks.h"
+
+#include <array>
+#include <cmath>
+
+#include "sorting.h"
+
+namespace hardwood
+{
+namespace
+{
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// An end in the merged list.
+struct End
+{
+    double number;
+    std::int32_t sample;
+    Event::Kind kind;
+};
+
+// Gives ranks to ends that come in increasing order, by the rule in the header.
+class Clustering
+{
+    Span<double const> value_;
+    Rounding rounding_;
+    End previous_{-infinity, 0, Event::lower};
+    std::int32_t rank_ = -1;
+    bool isNew_ = false;
+
+    [[nodiscard]] double noiseOf(End end) const
+    {
+        constexpr double largest = std::numeric_limits<double>::max();
+        auto const x = value_[end.sample];
+        return noise(x, std::min(std::abs(end.number - x), largest), rounding_);
+    }
+
+    // Whether two neighbours are one although they differ.
+    [[nodiscard]] bool isOneWith(End end) const
+    {
+        // Only an upper end below a lower end is worth a threshold; a value is both.
+        if (previous_.kind != Event::lower && end.kind != Event::upper)
+            return false;
+        auto const gap = end.number - previous_.number;
+        return gap < infinity && mayBeNear(gap, end) && gap <= 2 * (noiseOf(previous_) + noiseOf(end));
+    }
+
+    // Far cheaper than the noise, and generous: twice the noises of two ends is less than this.
+    [[nodiscard]] bool mayBeNear(double gap, End end) const
+    {
+        constexpr double unit = std::numeric_limits<double>::epsilon();
+        auto const x = std::abs(value_[end.sample]), other = std::abs(value_[previous_.sample]);
+        auto const size = 2 * (x + other) + std::abs(end.number) + std::abs(previous_.number);
+        return gap <= (4e-9 + 32 * unit * rounding_.relative) * size + 32 * rounding_.least;
+    }
+
+public:
+    Clustering(Span<double const> value, Rounding rounding) : value_(value), rounding_(rounding) {}
+
+    // The rank of the next end.
+    std::int32_t rank(End end)
+    {
+        isNew_ = end.number != previous_.number && !isOneWith(end);
+        rank_ += isNew_ ? 1 : 0;
+        previous_ = end;
+        return rank_;
+    }
+
+    // Whether the last end began a rank.
+    [[nodiscard]] bool isNew() const { return isNew_; }
+
+    // How many ranks are finite, after the last end.
+    [[nodiscard]] Index nRanks() const { return previous_.number == infinity ? rank_ : rank_ + 1; }
+};
+
+// The ends of one feature after another, sorted and merged; `columns` kinds of them.
+template <std::size_t columns>
+class MergedColumns
+{
+    std::array<Event::Kind, columns> kinds_;
+    std::array<Array<Keyed>, columns> sorted_;  // each with an entry beyond all keys at its end
+    Array<Keyed> leading_;                      // the values
+    NumberSorter sorter_;
+
+    // A column in the order of the values; where that does not sort it, it is sorted.
+    void sortColumn(Grid<double const> ends, Index feature, Array<Keyed> &sorted)
+    {
+        Index const n = ends.rows();
+        bool isSorted = true;
+        std::uint64_t before = 0;
+        for (Index k = 0; k != n; ++k)
+        {
+            auto const key = keyOf(ends(leading_[k].place, feature));
+            isSorted = isSorted && before <= key;
+            before = key;
+            sorted[k] = {key, static_cast<std::int32_t>(k)};
+        }
+        if (!isSorted)
+            sorter_.sort(sorted.view().part(0, n));
+        for (Index k = 0; k != n; ++k)
+            sorted[k].place = leading_[sorted[k].place].place;
+        sorted[n] = {beyondAllKeys, 0};
+    }
+
+public:
+    MergedColumns(std::array<Event::Kind, columns> kinds, Index n)
+        : kinds_(kinds), leading_(Array<Keyed>::unwritten(n)), sorter_(n)
+    {
+        for (auto &column : sorted_)
+            column = Array<Keyed>::unwritten(n + 1);
+    }
+
+    // Sort the columns of a feature. False where the Control stopped it.
+    bool sort(Grid<double const> value, std::array<Grid<double const>, columns> const &ends, Index feature,
+              Control &control)
+    {
+        for (Index i = 0; i != value.rows(); ++i)
+            leading_[i] = {keyOf(value(i, feature)), static_cast<std::int32_t>(i)};
+        sorter_.sort(leading_.view());
+        for (std::size_t c = 0; c != columns; ++c)
+        {
+            if (control.shouldStopOrPoll())
+                return false;
+            sortColumn(ends[c], feature, sorted_[c]);
+        }
+        return true;
+    }
+
+    // Tell `take(k, end)` of all ends of the feature that was sorted, the smallest first.
+    template <class Take>
+    void merge(Take take) const
+    {
+        std::array<Span<Keyed const>, columns> rest;
+        for (std::size_t c = 0; c != columns; ++c)
+            rest[c] = sorted_[c].view();
+        auto const all = static_cast<Index>(columns) * leading_.size();
+        for (Index k = 0; k != all; ++k)
+        {
+            std::size_t next = 0;
+            for (std::size_t c = 1; c != columns; ++c)
+                next = rest[c][0].key < rest[next][0].key ? c : next;
+            Keyed const head = rest[next][0];
+            rest[next] = rest[next].part(1, rest[next].size() - 1);
+            take(k, End{numberOf(head.key), head.place, kinds_[next]});
+        }
+    }
+};
+
+void gather(Grid<double const> from, Index feature, Span<double> column)
+{
+    for (Index i = 0; i != from.rows(); ++i)
+        column[i] = from(i, feature);
+}
+}  // namespace
+
+std::optional<RankedEnds> rankEnds(BoxesAround const &boxes, Control &control)
+{
+    Index const n = boxes.samples(), p = boxes.features();
+    RankedEnds ranked{Array<std::int32_t>::unwritten(n * p),
+                      Array<std::int32_t>::unwritten(n * p),
+                      Array<Index>::unwritten(p),
+                      {},
+                      {}};
+    MergedColumns<2> columns({Event::lower, Event::upper}, n);
+    auto value = Array<double>::unwritten(n);
+    // Ranks of one feature stay in the cache while they are written in order of the ends.
+    auto lowerRank = Array<std::int32_t>::unwritten(n), upperRank = Array<std::int32_t>::unwritten(n);
+    for (Index j = 0; j != p; ++j)
+    {
+        if (!columns.sort(boxes.value, {boxes.lower, boxes.upper}, j, control))
+            return {};
+        gather(boxes.value, j, value.view());
+        Clustering clustering(value.view(), boxes.rounding[j]);
+        columns.merge(
+            [&](Index, End end)
+            {
+                auto const rank = clustering.rank(end);
+                (end.kind == Event::lower ? lowerRank : upperRank)[end.sample] = rank;
+                if (end.number == -infinity || end.number == infinity)
+                    return;
+                if (clustering.isNew())
+                {
+                    ranked.first.push_back(end.number);
+                    ranked.last.push_back(end.number);
+                }
+                ranked.last.back() = end.number;
+            });
+        ranked.nRanks[j] = clustering.nRanks();
+        for (Index i = 0; i != n; ++i)
+        {
+            ranked.lowerRank[i * p + j] = lowerRank[i];
+            ranked.upperRank[i * p + j] = upperRank[i];
+        }
+    }
+    return ranked;
+}
+
+std::optional<SortedEvents> sortEvents(BoxesAround const &boxes, Span<Index const> label, Control &control)
+{
+    Index const n = boxes.samples(), p = boxes.features();
+    SortedEvents sorted{Array<Event>::unwritten(3 * n * p), Array<Index>::unwritten(p)};
+    MergedColumns<3> columns({Event::lower, Event::value, Event::upper}, n);
+    auto value = Array<double>::unwritten(n);
+    auto base = Array<std::int32_t>::unwritten(n);  // the code of each sample without a kind
+    for (Index i = 0; i != n; ++i)
+        base[i] = static_cast<std::int32_t>(8 * i + (label[i] == 1 ? 1 : 0));
+    for (Index j = 0; j != p; ++j)
+    {
+        if (!columns.sort(boxes.value, {boxes.lower, boxes.value, boxes.upper}, j, control))
+            return {};
+        gather(boxes.value, j, value.view());
+        auto const row = sorted.events.view().part(3 * n * j, 3 * n);
+        Clustering clustering(value.view(), boxes.rounding[j]);
+        columns.merge([&](Index k, End end) { row[k] = {base[end.sample] + end.kind, clustering.rank(end)}; });
+        sorted.nRanks[j] = clustering.nRanks();
+    }
+    return sorted;
+}
+
+bool eventsOfSamples(Grid<Event const> all, Span<std::int32_t const> place, Grid<Event> kept)
+{
+    for (Index j = 0; j != all.rows(); ++j)
+    {
+        auto const row = kept.row(j);
+        Index written = 0;
+        for (Event const event : all.row(j))
+        {
+            auto const sample = event.sample();
+            if (sample < 0 || sample >= place.size())
+                return false;
+            auto const to = place[sample];
+            if (to < 0)
+                continue;
+            if (written == row.size())
+                return false;
+            row[written++] = {8 * to + (event.code & 7), event.rank};
+        }
+        if (written != row.size())
+            return false;
+    }
+    return true;
+}
+
+EndsAround endsAround(Span<Event const> events, BoxesAround const &boxes, Index feature, Index rank)
+{
+    EndsAround around{-infinity, infinity};
+    for (Event const event : events)
+    {
+        if (event.rank != rank && event.rank != rank + 1)
+            continue;
+        auto const &ends = event.kind() == Event::lower   ? boxes.lower
+                           : event.kind() == Event::value ? boxes.value
+                                                          : boxes.upper;
+        double const number = ends(event.sample(), feature);
+        if (event.rank == rank)
+            around.last = std::max(around.last, number);
+        else
+            around.first = std::min(around.first, number);
+    }
+    return around;
+}
+}  // namespace hardwood

@@ -1,0 +1,154 @@
+"""Ranks and sorted events of the core are those of the definition, written down end by end."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.test_ends import wild_numbers
+from hardwood import _core
+from hardwood.arrays import FloatArray
+from hardwood.data.frames import EXACT_DOUBLE, rounding_of
+from hardwood.problem.boxes import lower_end, noise, upper_end
+
+LOWER, VALUE, UPPER = 0, 1, 2
+LARGEST = float(np.finfo(np.float64).max)
+
+Ends = list[tuple[float, int, int]]
+"""Number, kind and sample of each end of a feature."""
+
+
+def in_order(columns: tuple[tuple[FloatArray, int], ...], x: FloatArray) -> Ends:
+    """Sort ends; equal ones of a kind stand in the order of their values, equal values in that of the samples."""
+    keyed = sorted((float(end), kind, x[i], i) for column, kind in columns for i, end in enumerate(column))
+    return [(number, kind, i) for number, kind, _, i in keyed]
+
+
+def ranked(ends: Ends, x: FloatArray, rounding: FloatArray) -> list[int]:
+    """Ranks of sorted ends: a new one begins where neighbours differ and are not one."""
+    ranks, rank = [], -1
+    for k, (number, kind, sample) in enumerate(ends):
+        below, below_kind, below_sample = ends[k - 1] if k else (-np.inf, LOWER, sample)
+        if number != below:
+            is_separable = below_kind >= VALUE and kind <= VALUE
+            with np.errstate(over="ignore"):
+                pair = ((below, below_sample), (number, sample))
+                error = sum(float(noise(x[i], min(abs(end - x[i]), LARGEST), rounding)) for end, i in pair)
+                is_near = np.float64(number) - below < np.inf and number - below <= 2 * error
+            rank += is_separable or not is_near
+        ranks.append(rank)
+    return ranks
+
+
+def random_boxes(rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Boxes on grids with many ties, wild ones, and ends a hair apart."""
+    n, p = int(rng.integers(1, 300)), int(rng.integers(1, 4))
+    if rng.random() < 0.3:
+        x, reach = wild_numbers(rng, (n, p)), np.abs(wild_numbers(rng, (2, n, p)))
+    else:
+        x = rng.integers(0, 30, (n, p)) / rng.choice([1, 4, 10, 1e7])
+        reach = rng.integers(0, 4, (2, 1 if rng.random() < 0.5 else n, p)) / rng.choice([1, 4, 10])
+        x = x * (1 + rng.integers(0, 2, (n, p)) * 1e-9)
+    rounding = rounding_of(np.zeros((1, p), rng.choice(["float64", "float32"])), p)
+    lower, upper = lower_end(x, reach[0], rounding), upper_end(x, reach[1], rounding)
+    lower[rng.random((n, p)) < 0.05] = -np.inf
+    upper[rng.random((n, p)) < 0.05] = np.inf
+    return lower, upper, x, rounding
+
+
+def check_ranks(rng: np.random.Generator) -> None:
+    lower, upper, x, rounding = random_boxes(rng)
+    found = _core.rank_ends(lower, upper, x, rounding)
+    assert found is not None
+    lower_rank, upper_rank, n_ranks, first, last = found
+    begin = 0
+    for j in range(x.shape[1]):
+        columns = ((lower[:, j], LOWER), (upper[:, j], UPPER))
+        ends = in_order(columns, x[:, j])
+        by_rank: dict[int, list[float]] = {}
+        for (number, kind, i), rank in zip(ends, ranked(ends, x[:, j], rounding[:, j]), strict=True):
+            assert (lower_rank if kind == LOWER else upper_rank)[i, j] == rank
+            if np.isfinite(number):
+                by_rank.setdefault(rank, []).append(number)
+        assert sorted(by_rank) == list(range(n_ranks[j]))
+        assert first[begin : begin + n_ranks[j]].tolist() == [min(by_rank[r]) for r in sorted(by_rank)]
+        assert last[begin : begin + n_ranks[j]].tolist() == [max(by_rank[r]) for r in sorted(by_rank)]
+        begin += n_ranks[j]
+    assert begin == len(first) == len(last)
+
+
+def check_events(rng: np.random.Generator) -> None:
+    lower, upper, x, rounding = random_boxes(rng)
+    n, p = x.shape
+    label = rng.integers(0, 3, n)
+    found = _core.sort_events(lower, upper, x, rounding, label)
+    assert found is not None
+    events, n_ranks = found
+    chosen = rng.permutation(n)[: int(rng.integers(0, n + 1))]
+    part = _core.events_of_samples(events, chosen)
+    for j in range(p):
+        columns = ((lower[:, j], LOWER), (x[:, j], VALUE), (upper[:, j], UPPER))
+        ends = in_order(columns, x[:, j])
+        rank = ranked(ends, x[:, j], rounding[:, j])
+        code = [8 * i + 2 * kind + int(label[i] == 1) for _, kind, i in ends]
+        assert events[j].tolist() == [[c, r] for c, r in zip(code, rank, strict=True)]
+        finite = [r for r, (number, _, _) in zip(rank, ends, strict=True) if np.isfinite(number)]
+        assert n_ranks[j] == len(set(finite))
+        new = {int(i): k for k, i in enumerate(chosen)}
+        kept = [[8 * new[c >> 3] + (c & 7), r] for c, r in zip(code, rank, strict=True) if c >> 3 in new]
+        assert part[j].tolist() == kept
+        asked = int(rng.choice(rank))
+        shuffled = np.ascontiguousarray(events[:, rng.permutation(3 * n)])
+        below, above = _core.ends_around(shuffled, lower, upper, x, np.array([j]), np.array([asked]))
+        assert below == max((e[0] for e, r in zip(ends, rank, strict=True) if r == asked), default=-np.inf)
+        assert above == min((e[0] for e, r in zip(ends, rank, strict=True) if r == asked + 1), default=np.inf)
+
+
+@pytest.mark.parametrize("check", [check_ranks, check_events])
+@pytest.mark.parametrize("seed", range(60))
+def test_ends_are_ranked_as_the_definition_says(check: object, seed: int) -> None:
+    check(np.random.default_rng(seed))
+
+
+@pytest.mark.parametrize("n", [100, 5_000, 70_000])
+def test_many_numbers_of_any_kind_are_sorted(n: int) -> None:
+    rng = np.random.default_rng(n)
+    wild = wild_numbers(rng, (n, 1))
+    near = 1 + rng.integers(0, 9, (n, 1)) * 2.0**-52
+    for x in (wild, near, rng.random((n, 1)), -rng.exponential(1e6, (n, 1)), np.arange(n)[::-1, None] * 1.0):
+        still = np.ascontiguousarray(x)
+        found = _core.rank_ends(still, still, still, EXACT_DOUBLE)
+        assert found is not None
+        np.testing.assert_array_equal(found[0], found[1])
+        np.testing.assert_array_equal(found[3], np.unique(x))
+        np.testing.assert_array_equal(found[0][:, 0], np.searchsorted(np.unique(x), x[:, 0]))
+
+
+def test_what_is_stopped_leaves_nothing() -> None:
+    x, stopped = np.zeros((4, 2)), _core.Control()
+    stopped.request_stop()
+    assert _core.rank_ends(x, x, x, EXACT_DOUBLE, stopped) is None
+    assert _core.sort_events(x, x, x, EXACT_DOUBLE, np.zeros(4, np.int64), stopped) is None
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    x, label = np.zeros((4, 2)), np.zeros(4, np.int64)
+    found = _core.sort_events(x, x, x, EXACT_DOUBLE, label)
+    assert found is not None
+    events = found[0]
+    one = np.zeros(1, np.int64)
+    for wrong in (
+        lambda: _core.rank_ends(x[:3], x, x, EXACT_DOUBLE),
+        lambda: _core.rank_ends(x, x, x * np.nan, EXACT_DOUBLE),
+        lambda: _core.rank_ends(x, x, x, np.ones((1, 2))),
+        lambda: _core.sort_events(x, x, x, EXACT_DOUBLE, label[:2]),
+        lambda: _core.sort_events(x, x, x - np.inf, EXACT_DOUBLE, label),
+        lambda: _core.events_of_samples(events, np.array([4])),
+        lambda: _core.events_of_samples(events, np.array([1, 1])),
+        lambda: _core.events_of_samples(np.full_like(events, 900), np.array([1])),
+        lambda: _core.ends_around(events, x[:3], x, x, one, one),
+        lambda: _core.ends_around(events, x, x, x, one + 2, one),
+        lambda: _core.ends_around(np.full_like(events, 900), x, x, x, one, one),
+    ):
+        with pytest.raises(ValueError):
+            wrong()
