@@ -41,6 +41,19 @@ def test_no_module_is_longer_than_a_reader_keeps_in_mind() -> None:
     assert long <= LONGER
 
 
+def test_modules_import_the_core_from_the_package_and_nothing_else() -> None:
+    """The import contract cannot see a compiled module and takes it for the package, so it looks away there."""
+    taken = {
+        alias.name
+        for _, text in modules()
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.ImportFrom) and node.module == "hardwood"
+        for alias in node.names
+    }
+    known = {name.removesuffix(".py") for name, _ in modules() if "/" not in name}
+    assert taken - known == {"_core"}
+
+
 def test_a_public_name_is_defined_once() -> None:
     """A class or alias that exists twice makes a reader ask which one is meant."""
     found = Counter(

@@ -137,15 +137,25 @@ def test_the_child_is_another_process_and_loads_only_what_it_needs(told: Any) ->
 
 def run_script(text: str, folder: Path, name: str = "program.py") -> str:
     """Run a program as a user would: a file, without a guard around its main part, in its own folder."""
+    program = start_script(text, folder, name)
+    said, complaints = program.communicate(timeout=120)
+    assert program.returncode == 0, complaints
+    return said
+
+
+def start_script(text: str, folder: Path, name: str = "program.py") -> subprocess.Popen[str]:
+    """Start a program, in a process group of its own, that finds this hardwood."""
     script = folder / name
     script.write_text(textwrap.dedent(text))
-    source = Path(hardwood.__file__).parents[1]
-    environment = {**os.environ, "PYTHONPATH": str(source)}
-    done = subprocess.run(
-        [sys.executable, script], env=environment, cwd=folder, capture_output=True, text=True, timeout=120, check=False
+    return subprocess.Popen(
+        [sys.executable, script],
+        env={**os.environ, "PYTHONPATH": str(Path(hardwood.__file__).parents[1])},
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 HOSTILE = "import os; open({marker!r}, 'a').write(__name__ + chr(10)); raise SystemExit('a stranger was let in')"
@@ -216,21 +226,15 @@ def test_a_copy_of_hardwood_beside_a_hostile_file_opens_no_door(tmp_path: Path) 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes in /proc")
 def test_a_parent_that_is_killed_leaves_no_engine_behind(tmp_path: Path) -> None:
-    script = tmp_path / "program.py"
-    script.write_text(
-        textwrap.dedent(
-            """
-            import numpy as np
-            from hardwood import Problem, solve
-            rng = np.random.default_rng(0)
-            problem = Problem.from_data(rng.random((150, 3)), rng.integers(0, 2, 150), 0.01, 3)
-            solve(problem, "maxsat-lsu", on_progress=lambda p: print(p.objective, flush=True))
-            """
-        )
-    )
-    source = Path(hardwood.__file__).parents[1]
-    program = subprocess.Popen(
-        [sys.executable, script], env={**os.environ, "PYTHONPATH": str(source)}, stdout=subprocess.PIPE
+    program = start_script(
+        """
+        import numpy as np
+        from hardwood import Problem, solve
+        rng = np.random.default_rng(0)
+        problem = Problem.from_data(rng.random((150, 3)), rng.integers(0, 2, 150), 0.01, 3)
+        solve(problem, "maxsat-lsu", on_progress=lambda p: print(p.objective, flush=True))
+        """,
+        tmp_path,
     )
     assert program.stdout is not None
     while float(program.stdout.readline()) > 60:  # the leaf loses more, so a better tree comes from the engine
@@ -238,8 +242,7 @@ def test_a_parent_that_is_killed_leaves_no_engine_behind(tmp_path: Path) -> None
     children = Path(f"/proc/{program.pid}/task/{program.pid}/children").read_text().split()
     assert children
     program.kill()
-    program.wait()
-    program.stdout.close()
+    program.communicate()
     deadline = time.monotonic() + 30
     while any(_is_alive(pid) for pid in children) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -298,28 +301,17 @@ def test_highs_then_cp_sat_then_highs_works_in_one_program_without_a_main_guard(
 
 def test_ctrl_c_in_a_terminal_reaches_the_parent_only(tmp_path: Path) -> None:
     # SIGINT goes to the whole process group, as a terminal sends it.
-    script = tmp_path / "program.py"
-    script.write_text(
-        textwrap.dedent(
-            """
-            import numpy as np
-            from hardwood import Problem, solve
-            rng = np.random.default_rng(0)
-            problem = Problem.from_data(rng.random((300, 5)), rng.integers(0, 2, 300), 0.01, 3)
-            options = {"strengthen": False}
-            result = solve(problem, "maxsat-lsu", options=options, on_progress=lambda p: print(p.objective, flush=True))
-            print(result.stopped_by, result.objective < problem.class_weight_sums.min())
-            """
-        )
-    )
-    source = Path(hardwood.__file__).parents[1]
-    program = subprocess.Popen(
-        [sys.executable, script],
-        env={**os.environ, "PYTHONPATH": str(source)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
+    program = start_script(
+        """
+        import numpy as np
+        from hardwood import Problem, solve
+        rng = np.random.default_rng(0)
+        problem = Problem.from_data(rng.random((300, 5)), rng.integers(0, 2, 300), 0.01, 3)
+        options = {"strengthen": False}
+        result = solve(problem, "maxsat-lsu", options=options, on_progress=lambda p: print(p.objective, flush=True))
+        print(result.stopped_by, result.objective < problem.class_weight_sums.min())
+        """,
+        tmp_path,
     )
     assert program.stdout is not None
     # The best leaf first, then what the engine finds: with a better tree it is surely running.

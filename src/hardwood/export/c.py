@@ -13,6 +13,7 @@ from hardwood.export.code import (
     labels_of,
     missing_goes_left,
     n_columns,
+    nested_lines,
 )
 from hardwood.plain_data import Label
 from hardwood.tree.tree import Tree
@@ -73,19 +74,15 @@ def to_c(tree: Tree, name: str = "predict") -> str:
                 lines.append(f" * x[{j}] is the number of a category: {listed}.")
     lines += [" */", *_classes(labels_of(tree), name), "", f"int {name}(const double *x)", "{"]
 
-    def write(node: int, indent: str) -> None:
-        if tree.left[node] < 0:
-            lines.append(f"{indent}return {int(tree.label[node])};")
-            return
-        lines.append(f"{indent}if ({_condition(tree, node)}) {{")
-        write(int(tree.left[node]), indent + "    ")
-        lines.append(f"{indent}}} else {{")
-        write(int(tree.right[node]), indent + "    ")
-        lines.append(f"{indent}}}")
-
     if tree.n_nodes == 1:
         lines.append("    (void)x;")
-    write(0, "    ")
+    lines += nested_lines(
+        tree,
+        lambda node: f"if ({_condition(tree, node)}) {{",
+        "} else {",
+        "}",
+        lambda leaf: f"return {int(tree.label[leaf])};",
+    )
     return "\n".join([*lines, "}"]) + "\n"
 
 

@@ -9,6 +9,7 @@ Names and labels are somebody else's text. Each language writes them so that the
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from hardwood.errors import InvalidInputError
@@ -25,6 +26,36 @@ def check_depth(tree: Tree, language: str) -> None:
         raise InvalidInputError(
             f"the tree is {tree.depth} splits deep; {language} code nested deeper than {DEEPEST} does not compile"
         )
+
+
+def nested_lines(
+    tree: Tree, question: Callable[[int], str], otherwise: str, end: str | None, leaf: Callable[[int], str]
+) -> list[str]:
+    """Return the tree as indented lines: a question, what holds if so, "otherwise", what holds if not, an end.
+
+    Parameters
+    ----------
+    tree : Tree
+    question, leaf : callable
+        Write the line of a split and of a leaf.
+    otherwise, end : str
+        The lines between and below the two sides of a split; without an end where it is None.
+    """
+    lines: list[str] = []
+    # What is still to be written, the next one last: nodes, or lines that are ready.
+    waiting: list[tuple[int | str, int]] = [(0, 1)]
+    while waiting:
+        item, level = waiting.pop()
+        if isinstance(item, str):
+            lines.append("    " * level + item)
+        elif tree.left[item] < 0:
+            lines.append("    " * level + leaf(item))
+        else:
+            lines.append("    " * level + question(item))
+            below = (int(tree.left[item]), level + 1), (otherwise, level), (int(tree.right[item]), level + 1)
+            waiting += [] if end is None else [(end, level)]
+            waiting += reversed(below)
+    return lines
 
 
 def labels_of(tree: Tree) -> list[Label]:

@@ -13,6 +13,7 @@ from hardwood.export.code import (
     column_of,
     missing_goes_left,
     n_columns,
+    nested_lines,
 )
 from hardwood.plain_data import as_label
 from hardwood.tree.tree import Tree
@@ -29,17 +30,13 @@ def to_python(tree: Tree, name: str = "predict") -> str:
     names = column_names(tree)
     columns = f"{n_columns(tree)} numbers" if names is None else ", ".join(names)
     lines = [f"def {name}(x):", f'    """Return the class of one sample; x holds {_in_docstring(columns)}."""']
-
-    def write(node: int, indent: str) -> None:
-        if tree.left[node] < 0:
-            lines.append(f"{indent}return {answer(tree, node)!r}")
-            return
-        lines.append(f"{indent}if {_condition(tree, node)}:")
-        write(int(tree.left[node]), indent + "    ")
-        lines.append(f"{indent}else:")
-        write(int(tree.right[node]), indent + "    ")
-
-    write(0, "    ")
+    lines += nested_lines(
+        tree,
+        lambda node: f"if {_condition(tree, node)}:",
+        "else:",
+        None,
+        lambda leaf: f"return {answer(tree, leaf)!r}",
+    )
     return "\n".join(lines) + "\n"
 
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import hardwood._core as _core
+from hardwood import _core
 from hardwood.arrays import IntArray, RankArray
 from hardwood.bounds import AccuracyBound, bound_problem
 from hardwood.errors import InvalidInputError, SolverError

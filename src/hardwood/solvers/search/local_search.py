@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-import hardwood._core as _core
+from hardwood import _core
 from hardwood.arrays import IntArray
 from hardwood.solvers.greedy import Events, GreedyLearner
 from hardwood.solvers.relabel import relabel

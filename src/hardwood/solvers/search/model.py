@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-import hardwood._core as _core
+from hardwood import _core
 from hardwood.arrays import IntArray, RankArray
 from hardwood.errors import InvalidInputError
 from hardwood.problem.merged import MergedBoxes, WholeWeights

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-import hardwood._core as _core
+from hardwood import _core
 from hardwood.arrays import IntArray, RankArray
 from hardwood.solvers.run import Run
 from hardwood.solvers.search.model import SearchModel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import hardwood._core as _core
+from hardwood import _core
 from hardwood.arrays import IntArray
 from hardwood.solvers.run import Run
 from hardwood.solvers.search.model import SearchModel, tree_of

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-import hardwood._core as _core
+from hardwood import _core
 from hardwood.problem.problem import Problem
 from hardwood.solvers.greedy import Events, GreedyLearner
 from hardwood.solvers.options import AnyOf, Flag, Nothing, Option, RisingShares, Whole
