@@ -55,6 +55,36 @@ def search(tables: list[list[Row]]) -> Figures:
         )
 
 
+def core_search(tables: list[list[Row]]) -> Figures:
+    """Compare the search with that of the version before, on the same machine in the same run."""
+    for row in _with_column(tables, "ratio of sums"):
+        yield (
+            f"search, depth {row['depth']}, {row['instances']} instances: CPU time / 0.1.0's, sums, geometric mean",
+            f"{row['ratio of sums']}, {row['geometric mean of ratios']}",
+        )
+
+
+def proofs(tables: list[list[Row]]) -> Figures:
+    """How long it takes to write a proof and to check it, against solving."""
+    rows = [row for rows in tables for row in rows if "checking s" in row and "sum" not in row["set"]]
+    solving, writing, checking = (
+        sum(float(row[f"{what} s"]) for row in rows) for what in ("solving", "writing", "checking")
+    )
+    yield (
+        f"proofs, {len(rows)} problems: time to write, to check / to solve",
+        f"{writing / solving:.2f}, {checking / solving:.2f}",
+    )
+
+
+def ensembles(tables: list[list[Row]]) -> Figures:
+    """Verdicts on samples of boosted trees, beside those of veritas."""
+    rows = _with_column(tables, "veritas decides")
+    verdicts = [sum(int(row[kind]) for row in rows) for kind in ("robust", "fooled", "open")]
+    theirs = [sum(int(row["veritas decides"].split(" of ")[k]) for row in rows) for k in (0, 1)]
+    yield "ensembles: samples decided", f"{sum(verdicts[:2])} of {sum(verdicts)}; veritas {theirs[0]} of {theirs[1]}"
+    yield "ensembles: verdicts on which both disagree", str(sum(int(row["disagreements"]) for row in rows))
+
+
 def greedy(tables: list[list[Row]]) -> Figures:
     """Whole fits against the published GROOT."""
     ratios = [float(row["ratio"]) for row in tables[0] if _is_number(row["ratio"])]
@@ -109,7 +139,19 @@ def cross_validation(tables: list[list[Row]]) -> Figures:
 
 
 READERS: dict[str, Callable[[list[list[Row]]], Figures]] = {
-    reader.__name__: reader for reader in (search, greedy, evaluation, bounds, learners, methods, cross_validation)
+    reader.__name__: reader
+    for reader in (
+        search,
+        core_search,
+        proofs,
+        ensembles,
+        greedy,
+        evaluation,
+        bounds,
+        learners,
+        methods,
+        cross_validation,
+    )
 }
 
 
@@ -141,7 +183,7 @@ def section(version: str, results: Path) -> str:
 def main(arguments: list[str]) -> int:
     """Write or replace the section of a version."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks history", description=__doc__)
-    parser.add_argument("--version", default=__version__)
+    parser.add_argument("--version", default=__version__.partition(".dev")[0])
     parser.add_argument("--results", type=Path, default=RESULTS)
     asked = parser.parse_args(arguments)
     old = PAGE.read_text(encoding="utf-8") if PAGE.exists() else INTRODUCTION
