@@ -33,7 +33,7 @@ def ranked(ends: Ends, x: FloatArray, rounding: FloatArray) -> list[int]:
             is_separable = below_kind >= VALUE and kind <= VALUE
             with np.errstate(over="ignore"):
                 pair = ((below, below_sample), (number, sample))
-                error = sum(float(noise(x[i], min(abs(end - x[i]), LARGEST), rounding)) for end, i in pair)
+                error = float(np.sum([noise(x[i], min(abs(end - x[i]), LARGEST), rounding) for end, i in pair]))
                 is_near = np.float64(number) - below < np.inf and number - below <= 2 * error
             rank += is_separable or not is_near
         ranks.append(rank)
