@@ -25,7 +25,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
-from hardwood import GreedyRobustTreeClassifier, RobustForestClassifier
+from hardwood import GreedyRobustTreeClassifier, RobustBoostingClassifier, RobustForestClassifier
 
 Maker = Callable[[int, int, int], Any]
 """From number of trees, depth and seed to an unfitted model."""
@@ -81,6 +81,10 @@ MAKERS: dict[str, Maker] = {
     ),
     "own tree": lambda t, d, s: GreedyRobustTreeClassifier(max_depth=d, attack=0.02),
     "own forest": lambda t, d, s: RobustForestClassifier(t, max_depth=d, attack=0.02, random_state=s),
+    "own forest of shares": lambda t, d, s: RobustForestClassifier(
+        t, max_depth=min(d, 2), attack=0.02, random_state=s, base="search", voting="soft"
+    ),
+    "own boosting": lambda t, d, s: RobustBoostingClassifier(t, max_depth=d, attack=0.02, learning_rate=0.5),
     "standard scaler": lambda t, d, s: make_pipeline(
         StandardScaler(), GradientBoostingClassifier(n_estimators=t, max_depth=d, random_state=s)
     ),

@@ -12,7 +12,7 @@ import hardwood
 SOURCE = Path(hardwood.__file__).parent
 LONGEST_FUNCTION, LONGEST_MODULE = 60, 430
 
-SHARED = {"Reach", "Robustness"}
+SHARED = {"Reach"}
 """Names that two classes still have."""
 
 

@@ -21,6 +21,7 @@ from hardwood.tree.tree import Tree
 if TYPE_CHECKING:
     from hardwood.ensembles.conversion import as_ensemble
     from hardwood.ensembles.verification import Robustness, robustness
+    from hardwood.estimators.boosting import RobustBoostingClassifier
     from hardwood.estimators.cross_validation import RobustTreeCV, make_adversarial_scorer
     from hardwood.estimators.forest import RobustForestClassifier
     from hardwood.estimators.relabeler import RobustRelabeler
@@ -38,6 +39,7 @@ __all__ = [
     "Model",
     "Problem",
     "Result",
+    "RobustBoostingClassifier",
     "RobustForestClassifier",
     "RobustRelabeler",
     "RobustTreeCV",
@@ -68,6 +70,7 @@ __all__ = [
 # Loaded on first use: they need scikit-learn, which takes a second that the child processes of solvers should not pay.
 _LAZY = {
     "GreedyRobustTreeClassifier": "hardwood.estimators.trees",
+    "RobustBoostingClassifier": "hardwood.estimators.boosting",
     "RobustForestClassifier": "hardwood.estimators.forest",
     "RobustRelabeler": "hardwood.estimators.relabeler",
     "RobustTreeCV": "hardwood.estimators.cross_validation",

@@ -348,6 +348,50 @@ def ends_around(
 ) -> tuple[FloatArray, FloatArray]:
     """Return, for each feature and rank, the largest end of that rank and the smallest of the next."""
 
+# Robust boosting.
+
+def scan_splits(
+    lower_rank: Int32Array,
+    lower_sample: Int32Array,
+    upper_rank: Int32Array,
+    upper_sample: Int32Array,
+    sign: NDArray[np.int8],
+    gradient: FloatArray,
+    curvature: FloatArray,
+    node: Int32Array,
+    n_nodes: int,
+    l2: float,
+    features: IntArray,
+    control: Control | None = None,
+) -> tuple[FloatArray, Int32Array, NDArray[np.uint8]]:
+    """Return, for the best split of each node on each feature, gain, threshold index and whether values rise."""
+
+def fit_leaves(
+    rest: FloatArray,
+    sign: NDArray[np.int8],
+    weight: FloatArray,
+    start: IntArray,
+    leaf: Int32Array,
+    offset: FloatArray,
+    group_start: IntArray,
+    group_leaf: Int32Array,
+    n_leaves: int,
+    exponential: bool,
+    l2: float,
+    largest: float,
+    rounds: int,
+    control: Control | None = None,
+) -> tuple[FloatArray, float]:
+    """Return values of leaves that minimise the loss of the worst-case margins, and that loss."""
+
+def step_extremes(
+    cut: FloatArray, value: FloatArray, lower: FloatArray, upper: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the least and the largest value of a step function over each interval."""
+
+def boosting_loss(margin: FloatArray, exponential: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the loss of margins and its first two derivatives."""
+
 # Greedy learners: feature, index of the threshold, left, right and label of each node.
 
 def grow_on_impurity(
@@ -425,50 +469,3 @@ def treant_best_threshold(
     control: Control | None = None,
 ) -> tuple[float, int, int, float, float]:
     """Return the least loss of a split of one feature, its threshold index, the next lower end and both predictions."""
-
-# Trees that vote, one behind the other from `begin` on; children are counted from the start of their tree.
-
-def votes(
-    begin: IntArray,
-    feature: IntArray,
-    threshold: FloatArray,
-    left: IntArray,
-    right: IntArray,
-    label: IntArray,
-    X: FloatArray,
-    n_classes: int,
-) -> IntArray:
-    """Return how many trees vote for each class at each row of X."""
-
-def certified(
-    begin: IntArray,
-    feature: IntArray,
-    threshold: FloatArray,
-    left: IntArray,
-    right: IntArray,
-    label: IntArray,
-    lower: FloatArray,
-    upper: FloatArray,
-    truth: IntArray,
-    n_classes: int,
-    control: Control | None = None,
-) -> BoolArray:
-    """Return whether no point of the box of each row can be misclassified, as far as single trees tell."""
-
-def attacked(
-    begin: IntArray,
-    feature: IntArray,
-    threshold: FloatArray,
-    left: IntArray,
-    right: IntArray,
-    label: IntArray,
-    X: FloatArray,
-    lower: FloatArray,
-    upper: FloatArray,
-    truth: IntArray,
-    n_classes: int,
-    offset: IntArray,
-    cut: FloatArray,
-    control: Control | None = None,
-) -> tuple[BoolArray, FloatArray]:
-    """Search a misclassified point in the box of each row; return whether there is one and where."""

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from core import test_conflicts, test_flow, test_greedy, test_ranks, test_relabel, test_treant, test_voting, test_walk
+from core import test_boosting, test_conflicts, test_flow, test_greedy, test_ranks, test_relabel, test_treant, test_walk
 from hardwood import Problem, _core, solve
 
 Check = Callable[[np.random.Generator], None]
@@ -51,7 +51,10 @@ CHECKS: tuple[Check, ...] = (
     test_greedy.check_errors,
     test_treant.check_predictions,
     test_treant.check_threshold,
-    test_voting.check_voting,
+    test_boosting.check_scan,
+    test_boosting.check_two_leaves,
+    test_boosting.check_many_leaves,
+    test_boosting.check_steps,
 )
 
 
@@ -72,7 +75,10 @@ def spoilt(value: Any, rng: random.Random) -> Any:
     if way == 4:
         return np.asfortranarray(value[::-1])
     if value.size:
-        worst = [-(2**31), -2, -1, 7, 2**31 - 1] if value.dtype.kind in "iu" else [-np.inf, np.inf, np.nan, -1.0]
+        worst: list[Any] = [-np.inf, np.inf, np.nan, -1.0]
+        if value.dtype.kind in "iu":
+            limits = np.iinfo(value.dtype)
+            worst = [max(-(2**31), limits.min), -2, -1, 7, min(2**31 - 1, limits.max)]
         value.flat[rng.randrange(value.size)] = rng.choice(worst) if value.dtype.kind != "b" else True
     return value
 
@@ -118,7 +124,7 @@ def main() -> None:
     arguments = parser.parse_args()
     first = arguments.seed if arguments.seed is not None else time.time_ns() % 10**9
     print(f"seeds from {first}", flush=True)
-    modules = (test_walk, test_conflicts, test_flow, test_relabel, test_ranks, test_greedy, test_treant, test_voting)
+    modules = (test_walk, test_conflicts, test_flow, test_relabel, test_ranks, test_greedy, test_treant, test_boosting)
     end, seed, refused, computed = time.monotonic() + arguments.seconds, first, 0, 0
     while time.monotonic() < end or seed == first:
         spoiler = Spoiler(random.Random(seed))

@@ -1,4 +1,4 @@
-"""Forests: votes, certificates, searches and the program that decides, against trying every cell of a box."""
+"""Forests: votes, shares and what an attacker can do to them, against trying every cell of a box."""
 
 from __future__ import annotations
 
@@ -9,10 +9,18 @@ import numpy as np
 import pytest
 
 from builders import make_tree
-from hardwood import GreedyRobustTreeClassifier, InvalidInputError, RobustForestClassifier, Tree
+from hardwood import (
+    GreedyRobustTreeClassifier,
+    InvalidInputError,
+    Problem,
+    RobustForestClassifier,
+    RobustTreeClassifier,
+    Tree,
+    robustness,
+)
 from hardwood.data import datasets
+from hardwood.ensembles.forest import GrownTree, averaging, voting
 from hardwood.ensembles.verification import UndecidedAttackWarning
-from hardwood.ensembles.voting import VotingEnsemble
 from oracle import answer
 
 
@@ -59,12 +67,9 @@ def test_exact_evaluation_agrees_with_trying_every_cell(seed: int, n_classes: in
             fooled_by_brute_force(forest.trees_, X[i] - reach, X[i] + reach, int(y[i]), n_classes)
             for i in range(len(y))
         ]
-        found = forest.ensemble_.robustness(X, y, radius)
+        found = robustness(forest, X, y, radius)
         assert found.is_fooled.tolist() == expected
         assert found.is_robust.tolist() == [not fooled for fooled in expected]
-        # The program alone, without certificate and search.
-        decided = [forest.ensemble_._decide(X[i] - reach, X[i] + reach, int(y[i]), 60.0) for i in range(len(y))]
-        assert decided == expected
         low, high = forest.adversarial_score_bounds(X, y, attack=radius)
         exact = forest.adversarial_score(X, y, attack=radius)
         assert low <= exact == np.mean(np.logical_not(expected)) <= high
@@ -75,38 +80,33 @@ def test_votes_by_hand() -> None:
 
     A box around .3 of class 0 is safe as long as it stays below .4, although the first tree is wrong already.
     """
-    forest = VotingEnsemble((stump(0, 0.2, 0, 1), stump(0, 0.4, 0, 1), stump(0, 0.6, 0, 1)))
+    forest = voting((stump(0, 0.2, 0, 1), stump(0, 0.4, 0, 1), stump(0, 0.6, 0, 1)))
     X = np.array([[0.1], [0.3], [0.4], [0.5], [0.9]])
-    assert forest.votes(X).tolist() == [[3, 0], [2, 1], [2, 1], [1, 2], [0, 3]]
+    assert forest.scores(X).tolist() == [[3, 0], [2, 1], [2, 1], [1, 2], [0, 3]]
     assert forest.predict(X).tolist() == [0, 0, 0, 1, 1]
     for radius, is_fooled in ((0.05, False), (0.0999999, False), (0.15, True)):
-        assert forest.robustness([[0.3]], [0], radius).is_fooled.tolist() == [is_fooled]
+        assert robustness(forest, [[0.3]], [0], radius).is_fooled.tolist() == [is_fooled]
 
 
-def test_trees_that_cannot_be_wrong_together_need_the_exact_program() -> None:
+def test_trees_that_cannot_be_wrong_together_are_no_danger() -> None:
     """One tree errs on the left, another on the right, a third never.
 
-    Tree by tree the attacker gets two of three votes; at no single point does it. So neither certificate nor search
-    decides, the program proves the sample robust.
+    Tree by tree the attacker gets two of three votes; at no single point does it.
     """
-    forest = VotingEnsemble((stump(0, 0.5, 1, 0), stump(0, 0.5, 0, 1), leaf(0)))
-    open_question = forest.robustness([[0.5]], [0], 0.2, exact=False)
-    assert (open_question.is_fooled.tolist(), open_question.is_robust.tolist()) == ([False], [False])
-    assert open_question.interval() == (0.0, 1.0)
-    assert forest.robustness([[0.5]], [0], 0.2).interval() == (1.0, 1.0)
-    out_of_time = forest.robustness([[0.5]], [0], 0.2, time_limit=0.0)
-    assert out_of_time.interval() == (0.0, 1.0)
+    forest = voting((stump(0, 0.5, 1, 0), stump(0, 0.5, 0, 1), leaf(0)))
+    assert robustness(forest, [[0.5]], [0], 0.2).interval() == (1.0, 1.0)
+    assert robustness(forest, [[0.5]], [0], 0.2, time_limit=0.0).interval() == (0.0, 1.0)
 
 
 def test_ties_go_to_the_class_that_comes_first() -> None:
-    tied = VotingEnsemble((leaf(0), leaf(1)))
+    tied = voting((leaf(0), leaf(1)))
     assert tied.predict(np.array([[0.0]])).tolist() == [0]
-    assert tied.robustness([[0.0], [0.0]], [0, 1], 0.0).is_fooled.tolist() == [False, True]
+    assert robustness(tied, [[0.0], [0.0]], [0, 1], 0.0).is_fooled.tolist() == [False, True]
 
 
 def test_undecided_samples_are_lost_and_said_to_be() -> None:
     forest = RobustForestClassifier(2, attack=0.2).fit([[0.0], [1.0]], [0, 1])
-    forest.ensemble_ = VotingEnsemble((stump(0, 0.5, 1, 0), stump(0, 0.5, 0, 1), leaf(0)))
+    forest.ensemble_ = voting((stump(0, 0.5, 1, 0), stump(0, 0.5, 0, 1), leaf(0)))
     with pytest.warns(UndecidedAttackWarning, match="1 of 1"):
         assert forest.adversarial_score([[0.5]], [0], time_limit=0.0) == 0.0
 
@@ -165,6 +165,45 @@ def test_what_makes_no_forest_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="n_estimators=0"):
         RobustForestClassifier(0).fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(InvalidInputError, match="at least one tree"):
-        VotingEnsemble(())
+        voting(())
     with pytest.raises(InvalidInputError, match="share features"):
-        VotingEnsemble((leaf(0, 1), leaf(0, 2)))
+        voting((leaf(0, 1), leaf(0, 2)))
+
+
+def test_shares_by_hand() -> None:
+    """A stump at .5, boxes of half-width .2: the sample at .4 reaches both sides and counts for neither leaf."""
+    X, y = np.array([[0.1], [0.2], [0.4], [0.9], [0.8]]), np.array([0, 1, 0, 1, 1])
+    problem = Problem.from_data(X, y, 0.2, 1)
+    one = averaging([GrownTree(stump(0, 0.5, 0, 1), np.ones(5))], problem)
+    assert one.scores([[0.0], [1.0]]).tolist() == [[0.5, 0.5], [0.0, 1.0]]
+    smooth = averaging([GrownTree(stump(0, 0.5, 0, 1), np.ones(5))], problem, laplace=1.0)
+    assert smooth.scores([[1.0]]).tolist() == [[0.25, 0.75]]
+
+
+@pytest.mark.parametrize("kind", ["hard", "soft"])
+@pytest.mark.parametrize("seed", range(3))
+def test_forests_of_optimal_trees_are_verified_exactly(seed: int, kind: str) -> None:
+    _, X, y = random_forest(seed, 2, 1)
+    forest = RobustForestClassifier(4, max_depth=2, attack=0.08, base="search", voting=kind, max_features=None)
+    forest.fit(X, y)
+    found = robustness(forest, X, y, 0.08)
+    cuts = [np.unique([b for t in forest.trees_ for f, b in zip(t.feature, t.threshold, strict=True) if f == j])
+            for j in range(2)]  # fmt: skip
+    reach = 0.08 * (1 + 1e-9) + 1e-15
+    for i in range(len(X)):
+        axes = [
+            [X[i, j] - reach, *(np.nextafter(b, np.inf) for b in cuts[j] if X[i, j] - reach <= b < X[i, j] + reach)]
+            for j in range(2)
+        ]
+        points = np.array(list(product(*axes)))
+        assert found.is_fooled[i] == bool(np.any(forest.predict(points) != y[i]))
+
+
+def test_without_bootstrap_optimal_trees_are_the_optimal_tree() -> None:
+    _, X, y = random_forest(3, 2, 1)
+    forest = RobustForestClassifier(2, max_depth=2, attack=0.05, base="search", bootstrap=False, max_features=None).fit(
+        X, y
+    )
+    single = RobustTreeClassifier(2, attack=0.05).fit(X, y)
+    assert all(tree == single.tree_ for tree in forest.trees_)
+    assert forest.adversarial_score(X, y) == single.adversarial_score(X, y)

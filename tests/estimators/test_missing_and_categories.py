@@ -18,7 +18,6 @@ from hardwood import (
     GreedyRobustTreeClassifier,
     InvalidInputError,
     Problem,
-    RobustForestClassifier,
     RobustTreeClassifier,
     Status,
     TreantClassifier,
@@ -248,7 +247,7 @@ class TestCategories:
     def test_methods_that_cannot_do_it_say_so(self) -> None:
         table = pd.DataFrame({"colour": pd.Categorical(["red", "blue", "red", "blue"])})
         y = [0, 1, 0, 1]
-        for learner in (TreantClassifier(), RobustForestClassifier(3)):
+        for learner in (TreantClassifier(),):
             with pytest.raises(
                 InvalidInputError, match=f"categorical, and {type(learner).__name__} learns from numbers"
             ):

@@ -14,9 +14,9 @@ void bindTreant(nb::module_ &m);
 void bindFlow(nb::module_ &m);
 void bindConflicts(nb::module_ &m);
 void bindRelabel(nb::module_ &m);
-void bindEnsemble(nb::module_ &m);
 void bindSearch(nb::module_ &m);
 void bindEnsembleScores(nb::module_ &m);
+void bindBoosting(nb::module_ &m);
 
 // Whether Python has a signal to handle; the exception that its handler raised stays set until the call returns.
 bool signalRaised();

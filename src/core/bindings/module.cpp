@@ -14,5 +14,5 @@ NB_MODULE(_core, m)
     hardwood::bindRanks(m);
     hardwood::bindGreedy(m);
     hardwood::bindTreant(m);
-    hardwood::bindEnsemble(m);
+    hardwood::bindBoosting(m);
 }

@@ -36,6 +36,11 @@ def compare_command(
         typer.Option(help=f"Which learners, separated by commas; by default {', '.join(DEFAULT_METHODS)}. "
                      "Any solver that 'hardwood solvers' lists is a learner too."),
     ] = None,
+    model: Annotated[
+        list[Path] | None,
+        typer.Option(help="Saved model to put beside them: XGBoost's or CatBoost's JSON, LightGBM's text or JSON, or "
+                     "one of 'hardwood fit'; may be repeated. It is scored on both parts, whatever it learned from."),
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="Write a figure to this file (.png, .svg or .pdf).")] = None,
     held_out: Annotated[float, typer.Option(help="Share of the data to test on; 0 for none.")] = 0.2,
     time_limit: Annotated[float, typer.Option(help="Seconds for each learner.")] = 60.0,
@@ -56,6 +61,7 @@ def compare_command(
         samples.attack(attack, attacked_class, integer),
         depth,
         learners=None if learners is None else [name.strip() for name in learners.split(",")],
+        models={path.name: path for path in model or ()},
         test_size=held_out,
         time_limit=time_limit,
         n_jobs=n_jobs,

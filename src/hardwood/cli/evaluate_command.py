@@ -53,10 +53,10 @@ def evaluate(
     The model is one of 'hardwood fit', or an ensemble that XGBoost or CatBoost saved as JSON, or LightGBM as text or
     JSON.
     """
-    ensemble = load_ensemble(model, unpickle=unpickle)
-    if ensemble is not None:
+    found = load_ensemble(model, unpickle=unpickle)
+    if found is not None:
         evaluate_ensemble(
-            ensemble, data, target, attack, attacked_class, integer, time_limit=time_limit, jobs=jobs, json=json
+            *found, data, target, attack, attacked_class, integer, time_limit=time_limit, jobs=jobs, json=json
         )
         return
     given = ModelOnTable.read(model, data, target)

@@ -1,4 +1,4 @@
-"""``hardwood evaluate`` of models that other libraries saved."""
+"""``hardwood evaluate`` of ensembles: hardwood's own and those that other libraries saved."""
 
 from __future__ import annotations
 
@@ -9,19 +9,22 @@ from typing import Any
 import numpy as np
 import typer
 
-from hardwood.cli.inputs import attack_for, labels_of, model_features
+from hardwood.attack.model import AttackModel
+from hardwood.cli.inputs import attack_for, features_of_model, labels_of
 from hardwood.cli.output import percent, print_json, print_table
 from hardwood.data.csv import read_csv
 from hardwood.ensembles.conversion import as_ensemble
 from hardwood.ensembles.conversion.files import is_of_another_library
+from hardwood.ensembles.model_file import EnsembleModel
 from hardwood.ensembles.scores import Ensemble
 from hardwood.ensembles.verification import Robustness, robustness
 from hardwood.errors import InvalidInputError
+from hardwood.export.model_file import load_model
 from hardwood.problem.problem import fit_attack
 
 
-def load_ensemble(path: Path, *, unpickle: bool) -> Ensemble | None:
-    """Return the model of another library; None if the file is one of hardwood's.
+def load_ensemble(path: Path, *, unpickle: bool) -> tuple[Ensemble, AttackModel | None] | None:
+    """Return an ensemble, and the attack it was learned against if any; None if the file is no such thing.
 
     A pickle runs whatever is in it when it is loaded, so it takes a word of the user's, and a warning comes with it.
     """
@@ -29,11 +32,11 @@ def load_ensemble(path: Path, *, unpickle: bool) -> Ensemble | None:
         typer.echo(f"Warning: {path} is loaded as a pickle, which runs whatever code is in it", err=True)
         try:
             with path.open("rb") as stream:
-                return as_ensemble(pickle.load(stream))
+                return as_ensemble(pickle.load(stream)), None
         except (OSError, pickle.UnpicklingError, EOFError) as error:
             raise InvalidInputError(f"cannot load {path}: {error}") from error
     if is_of_another_library(path):
-        return as_ensemble(path)
+        return as_ensemble(path), None
     try:
         with path.open("rb") as stream:
             is_pickle = stream.read(1) == pickle.PROTO
@@ -44,11 +47,13 @@ def load_ensemble(path: Path, *, unpickle: bool) -> Ensemble | None:
             f"{path} is a pickle, which runs whatever is in it when it is loaded; save the model as JSON (XGBoost, "
             "CatBoost) or as text (LightGBM), or say --unpickle if you trust it"
         )
-    return None
+    model = load_model(path)
+    return (model.ensemble, model.attack) if isinstance(model, EnsembleModel) else None
 
 
 def evaluate_ensemble(
     ensemble: Ensemble,
+    learned_against: AttackModel | None,
     data: Path,
     target: str,
     attack: str | None,
@@ -60,14 +65,17 @@ def evaluate_ensemble(
     json: bool,
 ) -> None:
     """Print what is known about the samples of a CSV file under attack."""
-    if attack is None:
-        raise InvalidInputError("the model was not learned against an attack; say which with --attack")
     table = read_csv(data)
     table.position(target)
-    features = model_features(table, ensemble.feature_names, ensemble.n_features, {target})
-    X = table.numbers(features, allow_missing=ensemble.takes_missing)
+    features, X = features_of_model(table, ensemble, {target})
     y = labels_of(table, target, ensemble.classes)
-    used = fit_attack(attack_for(attack, attacked_class, ensemble.classes, integer), X, tuple(features))
+    if attack is not None:
+        given = attack_for(attack, attacked_class, ensemble.classes, integer)
+        used = fit_attack(given, ensemble.rows(X), tuple(features), ensemble.encoding)
+    elif learned_against is None:
+        raise InvalidInputError("the model was not learned against an attack; say which with --attack")
+    else:
+        used = learned_against
     found = robustness(ensemble, X, y, used, time_limit=time_limit, n_jobs=jobs)
     report = _report(ensemble, X, y, used.describe(features), found)
     if json:

@@ -14,8 +14,9 @@ from hardwood.cli.inputs import DataArgument, JsonOption, ModelArgument, ModelOn
 from hardwood.cli.output import check_output, print_json
 from hardwood.errors import InvalidInputError
 from hardwood.evaluation.explanation import explain as explain_sample
-from hardwood.export.model_file import Model
+from hardwood.export.model_file import Model, load_model
 from hardwood.files import write_whole
+from hardwood.tree.tree import Tree
 
 
 @app.command()
@@ -62,14 +63,17 @@ def export(
 ) -> None:
     """Write a model as source code that needs no library, as a graph, or for ONNX runtimes."""
     check_output(output)
-    tree = Model.load(model).tree
+    loaded = load_model(model)
+    tree = loaded.tree if isinstance(loaded, Model) else loaded.ensemble
     if to is CodeFormat.onnx and output is None:
         raise InvalidInputError("an ONNX model is no text; say where to write it with --output")
+    if not isinstance(tree, Tree) and to in (CodeFormat.dot, CodeFormat.text):
+        raise InvalidInputError(f"--to {to.value} draws one tree, and the model has {tree.n_trees}")
     writers: dict[CodeFormat, Callable[[], str | bytes]] = {
         CodeFormat.python: lambda: tree.to_python(name),
         CodeFormat.c: lambda: tree.to_c(name),
         CodeFormat.sql: lambda: tree.to_sql() + "\n",
-        CodeFormat.dot: tree.to_dot,
+        CodeFormat.dot: lambda: tree.to_dot(),
         CodeFormat.onnx: tree.to_onnx,
         CodeFormat.text: lambda: tree.to_text() + "\n",
     }

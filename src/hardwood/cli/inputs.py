@@ -15,8 +15,10 @@ from hardwood.attack.model import AttackModel
 from hardwood.attack.spelling import integers_from_text, read_attack, with_labels_of
 from hardwood.data.categories import CategoryEncoding
 from hardwood.data.csv import CsvTable, read_csv
+from hardwood.ensembles.model_file import EnsembleModel
+from hardwood.ensembles.scores import Ensemble
 from hardwood.errors import InvalidInputError
-from hardwood.export.model_file import Model
+from hardwood.export.model_file import Model, load_model
 from hardwood.problem.problem import Problem, fit_attack, prepare
 from hardwood.solvers.options import MOST_JOBS, Whole, count_threads
 from hardwood.tree.tree import Tree
@@ -152,13 +154,13 @@ class ModelOnTable:
 
     Attributes
     ----------
-    model : Model
+    model : Model or EnsembleModel
     table : CsvTable
     features : list of str
     X : array of shape (n_samples, n_features)
     """
 
-    model: Model
+    model: Model | EnsembleModel
     table: CsvTable
     features: list[str]
     X: NDArray[Any]
@@ -166,15 +168,23 @@ class ModelOnTable:
     @classmethod
     def read(cls, model: Path, data: Path, target: str | None = None) -> ModelOnTable:
         """Read both files; without names of its own the model takes all columns but the target."""
-        loaded = Model.load(model)
+        loaded = load_model(model)
         table = read_csv(data)
         if target is not None:
             table.position(target)
-        return cls(loaded, table, *_features_of_model(table, loaded.tree, set() if target is None else {target}))
+        trees = loaded.tree if isinstance(loaded, Model) else loaded.ensemble
+        return cls(loaded, table, *features_of_model(table, trees, set() if target is None else {target}))
+
+    @property
+    def trees(self) -> Tree | Ensemble:
+        """The tree or the trees of the model."""
+        return self.model.tree if isinstance(self.model, Model) else self.model.ensemble
 
     @property
     def tree(self) -> Tree:
-        """The tree of the model."""
+        """The tree of the model; an ensemble is refused."""
+        if not isinstance(self.model, Model):
+            raise InvalidInputError(f"the model has {self.model.ensemble.n_trees} trees, and this needs a single one")
         return self.model.tree
 
     def labels(self, target: str) -> NDArray[Any]:
@@ -182,11 +192,11 @@ class ModelOnTable:
 
         Labels of which the model knows none are refused: the column is not what it was trained for.
         """
-        return labels_of(self.table, target, self.tree.classes)
+        return labels_of(self.table, target, self.trees.classes)
 
     def unknown(self, labels: NDArray[Any]) -> list[Any]:
         """Return the labels that are no class of the model; every answer about such samples is wrong."""
-        known = set(map(str, self.tree.classes.tolist()))
+        known = set(map(str, self.trees.classes.tolist()))
         return [label for label in np.unique(labels).tolist() if str(label) not in known]
 
     def attack(self, text: str | None, attacked_classes: list[str] | None, integer: str | None = None) -> AttackModel:
@@ -195,9 +205,9 @@ class ModelOnTable:
             if attacked_classes or integer:
                 raise InvalidInputError(f"{'--attacked-class' if attacked_classes else '--integer'} needs --attack")
             return self.model.attack
-        tree = self.tree
-        model = attack_for(text, attacked_classes, tree.classes, integer)
-        return fit_attack(model, tree.rows(self.X), tuple(self.features), tree.encoding)
+        trees = self.trees
+        model = attack_for(text, attacked_classes, trees.classes, integer)
+        return fit_attack(model, trees.rows(self.X), tuple(self.features), trees.encoding)
 
 
 def labels_of(table: CsvTable, target: str, classes: NDArray[Any]) -> NDArray[Any]:
@@ -228,11 +238,12 @@ def attack_for(text: str, attacked_classes: list[str] | None, classes: Any, inte
     return with_labels_of(attack, classes)
 
 
-def _features_of_model(table: CsvTable, tree: Tree, drop: set[str]) -> tuple[list[str], NDArray[Any]]:
-    """Return the columns that a tree wants and their content: numbers, or objects where some hold categories."""
-    encoding, allow_missing = tree.encoding, tree.missing_left is not None
+def features_of_model(table: CsvTable, trees: Tree | Ensemble, drop: set[str]) -> tuple[list[str], NDArray[Any]]:
+    """Return the columns that a model wants and their content: numbers, or objects where some hold categories."""
+    encoding = trees.encoding
+    allow_missing = trees.missing_left is not None if isinstance(trees, Tree) else trees.takes_missing
     if encoding is None:
-        names = model_features(table, tree.feature_names, tree.n_features, drop)
+        names = model_features(table, trees.feature_names, trees.n_features, drop)
         return names, table.numbers(names, allow_missing=allow_missing)
     names = model_features(table, encoding.names, encoding.n_columns, drop)
     categorical = {name for name, categories in zip(names, encoding.categories, strict=True) if categories is not None}

@@ -25,7 +25,7 @@ def predict(
     """Classify the rows of a CSV file; prints the file with a column 'prediction' added."""
     check_output(output)
     given = ModelOnTable.read(model, data)
-    table, predicted = given.table, given.tree.predict(given.X).tolist()
+    table, predicted = given.table, given.trees.predict(given.X).tolist()
     if json:
         print_json({"predictions": predicted})
         return

@@ -1,37 +1,155 @@
-"""Growing a forest: greedy robust trees on bootstrap samples."""
+"""Growing a forest: robust trees on bootstrap samples, and what they say together."""
 
 from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from hardwood.arrays import FloatArray
+from hardwood.ensembles.scores import Ensemble, Link, Rule, TreeOfScores
+from hardwood.errors import InvalidInputError
 from hardwood.problem.problem import Problem
 from hardwood.solvers.greedy import Events, GreedyLearner
 from hardwood.solvers.parallel import in_threads
+from hardwood.solvers.result import EndReason
+from hardwood.solvers.solve import solve
+from hardwood.solvers.stopping import Interrupt
 from hardwood.tree.conversion import place
+from hardwood.tree.statistics import LeafStatistics, class_shares
 from hardwood.tree.tree import Tree
+
+SHARES_GRID = 2.0**-30
+"""Shares are whole multiples of this, so that sums over trees are exact in any order."""
+
+
+@dataclass(frozen=True, eq=False)
+class GrownTree:
+    """A tree and the weights of its bootstrap sample."""
+
+    tree: Tree
+    weight: FloatArray
+
+
+@dataclass(frozen=True)
+class OptimalLearner:
+    """Trees by the exact search, each within a time limit and on features drawn for the whole tree.
+
+    Attributes
+    ----------
+    tree_time_limit : float
+        Seconds for each tree; the best tree found is taken.
+    n_features : int or None
+        How many features each tree may use; None for all.
+    """
+
+    tree_time_limit: float = 10.0
+    n_features: int | None = None
+
+    def grow(self, problem: Problem, rng: np.random.Generator, interrupt: Interrupt) -> Tree:
+        """Learn one tree."""
+        p = problem.n_features
+        if self.n_features is not None and self.n_features < p:
+            problem = problem.without_features(rng.choice(p, p - self.n_features, replace=False))
+        result = solve(problem, "search", time_limit=self.tree_time_limit, interrupt=interrupt)
+        if result.stopped_by is EndReason.INTERRUPT:
+            raise KeyboardInterrupt
+        return result.tree
 
 
 def grow_forest(
     problem: Problem,
-    learner: GreedyLearner,
+    learner: GreedyLearner | OptimalLearner,
     n_estimators: int,
     *,
     bootstrap: bool = True,
     n_jobs: int = 1,
     random_state: int = 0,
-) -> tuple[Tree, ...]:
-    """Grow trees on bootstrap samples; which ones does not depend on `n_jobs`."""
+    time_limit: float | None = None,
+    on_tree: Callable[[int], None] | None = None,
+) -> tuple[GrownTree, ...]:
+    """Grow trees on bootstrap samples; which ones does not depend on `n_jobs`.
+
+    After `time_limit` seconds no further tree is begun; at least one is grown.
+    """
     # What all trees share is sorted once, before the threads start.
-    events = None if learner.criterion == "adversarial-error" else Events.sort(problem)
+    scans = isinstance(learner, GreedyLearner) and learner.criterion != "adversarial-error"
+    events = Events.sort(problem) if scans else None
     problem.endpoints  # noqa: B018
     present = np.flatnonzero(problem.weight > 0)
+    interrupt = Interrupt()
+    deadline = None if time_limit is None else time.monotonic() + time_limit
 
-    def grow_one(number: int) -> Tree:
+    def grow_one(number: int) -> GrownTree | None:
+        if number > 0 and deadline is not None and time.monotonic() > deadline:
+            return None
         rng = np.random.default_rng([random_state, number])
         weight: FloatArray = problem.weight
         if bootstrap:
             weight = weight * np.bincount(rng.choice(present, len(present)), minlength=problem.n_samples)
-        return place(learner.grow(problem, rng, weight=weight, events=events), problem)
+        if isinstance(learner, GreedyLearner):
+            tree = place(learner.grow(problem, rng, weight=weight, events=events), problem)
+        else:
+            tree = learner.grow(problem.replace(weight=weight), rng, interrupt)
+        if on_tree is not None:
+            on_tree(number + 1)
+        return GrownTree(tree, weight)
 
-    return tuple(in_threads(grow_one, ((number,) for number in range(n_estimators)), n_jobs))
+    found = in_threads(grow_one, ((number,) for number in range(n_estimators)), n_jobs, interrupt)
+    return tuple(grown for grown in found if grown is not None)
+
+
+def voting(trees: Sequence[Tree]) -> Ensemble:
+    """Return trees as an ensemble in which each has one vote; of several classes with the most the first wins."""
+    return _together(trees, [_votes_of(tree) for tree in trees])
+
+
+def averaging(grown: Sequence[GrownTree], problem: Problem, laplace: float = 0.0) -> Ensemble:
+    """Return trees as an ensemble that adds up class shares of leaves.
+
+    The shares are those of the training weight that reaches a leaf for certain, whatever the attacker does
+    (`hardwood.tree.statistics.class_shares`), in each tree's own bootstrap sample.
+    """
+    values = []
+    for one in grown:
+        statistics = LeafStatistics.of_boxes(one.tree, problem.lower, problem.upper, problem.label, one.weight)
+        shares = class_shares(statistics.certain_weight(), one.tree, laplace)
+        values.append(np.round(shares / SHARES_GRID) * SHARES_GRID)
+    return _together([one.tree for one in grown], values)
+
+
+def _votes_of(tree: Tree) -> FloatArray:
+    value = np.zeros((tree.n_nodes, len(tree.classes)))
+    is_leaf = tree.left < 0
+    value[is_leaf, tree.label[is_leaf]] = 1.0
+    return value
+
+
+def _together(trees: Sequence[Tree], values: Sequence[FloatArray]) -> Ensemble:
+    if not trees:
+        raise InvalidInputError("an ensemble needs at least one tree")
+    first = trees[0]
+    for tree in trees[1:]:
+        if tree.n_features != first.n_features or not np.array_equal(tree.classes, first.classes):
+            raise InvalidInputError("the trees of an ensemble must share features and classes")
+        if tree.encoding != first.encoding:
+            raise InvalidInputError("the trees of an ensemble must read categories alike")
+    members = []
+    for tree, value in zip(trees, values, strict=True):
+        is_leaf = tree.left < 0
+        missing = np.zeros(tree.n_nodes, bool) if tree.missing_left is None else tree.missing_left
+        leaves = np.where(is_leaf[:, None], value, 0.0)
+        members.append(TreeOfScores(tree.feature, tree.threshold, tree.left, tree.right, leaves, missing))
+    return Ensemble(
+        members,
+        np.zeros(len(first.classes)),
+        Rule(Link.ARGMAX),
+        first.classes,
+        first.n_features,
+        first.feature_names,
+        takes_missing=all(tree.missing_left is not None for tree in trees),
+        library="hardwood",
+        encoding=first.encoding,
+    )

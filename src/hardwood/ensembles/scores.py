@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from hardwood._core import ScoredTrees
 from hardwood.arrays import BoolArray, FloatArray, IntArray
-from hardwood.data.frames import as_matrix, check_finite, column_names
+from hardwood.data.categories import CategoryEncoding
+from hardwood.data.frames import Table, as_table, check_finite, column_names
 from hardwood.errors import InvalidInputError
 
 
@@ -132,6 +133,8 @@ class Ensemble:
         What the model was, for messages.
     model : object or None
         The model from which it was made, where there is one with a ``predict`` of its own.
+    encoding : CategoryEncoding or None
+        How a table with categorical columns becomes features; the methods then take such tables.
     """
 
     trees: Sequence[TreeOfScores]
@@ -143,6 +146,7 @@ class Ensemble:
     takes_missing: bool = False
     library: str = "trees"
     model: Any = field(default=None, repr=False)
+    encoding: CategoryEncoding | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "trees", tuple(self.trees))
@@ -167,6 +171,10 @@ class Ensemble:
             raise InvalidInputError(f"divisor={self.rule.divisor!r}; it must be positive")
         if self.feature_names is not None and len(self.feature_names) != self.n_features:
             raise InvalidInputError(f"{len(self.feature_names)} feature names for {self.n_features} features")
+        if self.encoding is not None and self.encoding.n_features != self.n_features:
+            raise InvalidInputError(
+                f"the categories make {self.encoding.n_features} features, but the trees have {self.n_features}"
+            )
         self.core  # noqa: B018  # refuses splits that make no sense
 
     def __repr__(self) -> str:
@@ -219,9 +227,23 @@ class Ensemble:
         """Number of trees."""
         return len(self.trees)
 
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves of all trees."""
+        return sum(int(np.count_nonzero(tree.left < 0)) for tree in self.trees)
+
     def rows(self, X: Any) -> FloatArray:
         """Check a table and return it as the numbers that the trees compare."""
-        matrix, names = as_matrix(X)
+        return self.table(X).values
+
+    def table(self, X: Any) -> Table:
+        """Check a table and return it as the numbers that the trees compare, with what is known about them."""
+        if self.encoding is not None:
+            table = self.encoding.encode_table(X)
+            check_finite(table.values, self.feature_names, allow_missing=self.takes_missing)
+            return table
+        table = as_table(X)
+        matrix, names = table.values, table.names
         if matrix.shape[1] != self.n_features:
             raise InvalidInputError(f"X has {matrix.shape[1]} features, but the model was learned on {self.n_features}")
         if names is not None and self.feature_names is not None and names != self.feature_names:
@@ -231,7 +253,7 @@ class Ensemble:
                 f"{self.feature_names[wrong]!r} there; bring the columns into the model's order"
             )
         check_finite(matrix, names, allow_missing=self.takes_missing)
-        return matrix
+        return table
 
     def names_of(self, X: Any) -> tuple[str, ...] | None:
         """Names of the features: those of X, or else those that the model knows."""
@@ -244,3 +266,27 @@ class Ensemble:
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of each row of X."""
         return np.asarray(self.classes[self.core.classes(self.core.sums(self.rows(X)))])
+
+    def to_c(self, name: str = "predict") -> str:
+        """Return the ensemble as a C function; see `hardwood.ensembles.code.to_c`."""
+        from hardwood.ensembles.code import to_c
+
+        return to_c(self, name)
+
+    def to_python(self, name: str = "predict") -> str:
+        """Return the ensemble as a Python function without dependencies; see `hardwood.ensembles.code.to_python`."""
+        from hardwood.ensembles.code import to_python
+
+        return to_python(self, name)
+
+    def to_sql(self, *, backslashes: bool = False) -> str:
+        """Return the ensemble as an SQL expression; see `hardwood.ensembles.code.to_sql`."""
+        from hardwood.ensembles.code import to_sql
+
+        return to_sql(self, backslashes=backslashes)
+
+    def to_onnx(self, dtype: str = "float64") -> bytes:
+        """Return the ensemble as an ONNX model; see `hardwood.ensembles.code.to_onnx`."""
+        from hardwood.ensembles.code import to_onnx
+
+        return to_onnx(self, dtype)

@@ -31,12 +31,11 @@ from hardwood._core import Control
 from hardwood.arrays import BoolArray, FloatArray, IntArray
 from hardwood.attack.domain import Limits
 from hardwood.attack.model import AttackModel
-from hardwood.data.frames import as_table
 from hardwood.data.labels import as_labels, encode_labels
 from hardwood.data.weights import weighted_share
 from hardwood.ensembles.conversion import as_ensemble
 from hardwood.ensembles.scores import Ensemble
-from hardwood.problem.boxes import ends_under_attack
+from hardwood.problem.boxes import ends_under_attack, limits_of
 from hardwood.solvers.options import TIME_LIMIT, count_threads
 
 DECIDED_BY = ("open", "trees", "messages", "search", "as it is", "descent", "search")
@@ -107,16 +106,16 @@ class AttackedSamples:
     @classmethod
     def prepare(cls, ensemble: Ensemble, X: Any, y: Any, attack: Any) -> AttackedSamples:
         """Validate data against an ensemble."""
-        matrix = ensemble.rows(X)
+        table = ensemble.table(X)
         order = np.argsort(ensemble.classes, kind="stable")
-        code = encode_labels(as_labels(y, len(matrix)), ensemble.classes[order])
+        code = encode_labels(as_labels(y, len(table)), ensemble.classes[order])
         label = np.where(code >= 0, order[code], -1).astype(np.int64)
         model, names = AttackModel.parse(attack), ensemble.names_of(X)
-        limits = model.limits(ensemble.n_features, names)
+        limits = limits_of(model, ensemble.n_features, names, ensemble.encoding)
         if limits is not None:
-            limits.check(matrix, names)
+            limits.check(table.values, names)
             ensemble = ensemble.over_integers(limits.integer)
-        return cls(ensemble, matrix, as_table(X).rounding, label, model, names, limits)
+        return cls(ensemble, table.values, table.rounding, label, model, names, limits)
 
     @property
     def groups(self) -> tuple[Any, IntArray]:
@@ -128,7 +127,7 @@ class AttackedSamples:
     def boxes(self) -> tuple[FloatArray, FloatArray]:
         """Both ends of every box, the same as for a single tree."""
         classes, group = self.groups
-        return ends_under_attack(self.X, self.attack, self.names, classes, group, None, self.rounding)
+        return ends_under_attack(self.X, self.attack, self.names, classes, group, self.ensemble.encoding, self.rounding)
 
 
 class Verifier:
@@ -176,6 +175,21 @@ class Verifier:
     def is_fooled(self) -> BoolArray:
         """Known to be fooled."""
         return np.asarray(self.verdict > _LAST_ROBUST)
+
+    def doubt_impossible_categories(self) -> None:
+        """Open again what was fooled by a point that is two categories of one column at once.
+
+        Boxes over "is it this category?" allow that, no row of a table does. Robust verdicts hold all the same.
+        """
+        encoding = self.data.ensemble.encoding
+        if encoding is None:
+            return
+        yes = (self.point == 0) & np.array([test is not None for test in encoding.tests])
+        counts = np.zeros((len(yes), encoding.n_columns), np.int64)
+        np.add.at(counts.T, encoding.source, yes.T)
+        impossible = self.is_fooled & (counts > 1).any(axis=1)
+        self.verdict[impossible] = 0
+        self.point[impossible] = np.nan
 
     def ask_the_library(self, X: Any) -> None:
         """Let the model itself answer at every example; a sample on which it disagrees is open again."""
@@ -252,6 +266,7 @@ def robustness(
     data = AttackedSamples.prepare(as_ensemble(model), X, y, attack)
     verifier = Verifier(data, *data.boxes())
     verifier.run(started + in_all, each, threads, verbose)
+    verifier.doubt_impossible_categories()
     verifier.ask_the_library(X)
     return Robustness(
         verifier.is_robust,

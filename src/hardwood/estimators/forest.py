@@ -1,63 +1,83 @@
-"""Forests of greedy robust trees."""
+"""Forests of robust trees."""
 
 from __future__ import annotations
 
+import sys
 import time
-import warnings
 from dataclasses import fields
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hardwood.arrays import FloatArray
-from hardwood.attack.model import AttackModel
-from hardwood.ensembles.forest import grow_forest
-from hardwood.ensembles.verification import UndecidedAttackWarning
-from hardwood.ensembles.voting import VotingEnsemble
-from hardwood.estimators.base import BaseRobustClassifier, seed_of
-from hardwood.problem.problem import prepare
-from hardwood.solvers.greedy import GreedyLearner
-from hardwood.solvers.options import Flag, Option, Whole, count_threads
+from hardwood.ensembles.forest import OptimalLearner, averaging, grow_forest, voting
+from hardwood.estimators.base import LAPLACE, seed_of
+from hardwood.estimators.ensembles import BaseRobustEnsemble, seconds_left
+from hardwood.solvers.greedy import GreedyLearner, count_features
+from hardwood.solvers.options import TIME_LIMIT, Flag, Number, OneOf, Option, Whole, count_threads
 from hardwood.tree.tree import Tree
 
-N_ESTIMATORS = Option("n_estimators", 100, Whole(1, 1_000_000), "number of trees")
-BOOTSTRAP = Option("bootstrap", True, Flag(), "whether each tree draws its samples with replacement")
+PARAMETERS = (
+    Option("n_estimators", 100, Whole(1, 1_000_000), "number of trees"),
+    Option("bootstrap", True, Flag(), "whether each tree draws its samples with replacement"),
+    Option("base", "greedy", OneOf(("greedy", "search")), "how trees are found"),
+    Option("voting", "hard", OneOf(("hard", "soft")), "what a leaf says"),
+    Option("tree_time_limit", 10.0, Number(0, sys.float_info.max, above=True), "seconds for each optimal tree"),
+    LAPLACE,
+)
 
 
-class RobustForestClassifier(BaseRobustClassifier):
-    """Forest of greedy robust trees that vote.
+class RobustForestClassifier(BaseRobustEnsemble):
+    """Forest of robust trees on bootstrap samples.
 
-    Each tree is grown on a bootstrap sample, and each of its splits chooses from features drawn at random (Breiman,
-    "Random Forests", 2001; with robust trees: Vos & Verwer, ICML 2021).
+    Greedy trees choose each split from features drawn at random (Breiman, "Random Forests", 2001; with robust trees:
+    Vos & Verwer, ICML 2021). Optimal small trees (``base="search"``) each lose the least of their bootstrap sample
+    to the attacker.
 
     Parameters
     ----------
     n_estimators : int
         Number of trees.
     max_depth : int
-        Largest number of splits on a path.
+        Largest number of splits on a path. The exact search is meant for depths up to 3 or 4.
     attack : number, sequence, mapping or AttackModel
         What the attacker can do; anything `AttackModel.parse` takes.
+    base : {"greedy", "search"}
+        How trees are found: split by split as `criterion` says, or by the exact search.
+    voting : {"hard", "soft"}
+        ``"hard"``: each tree has one vote. ``"soft"``: trees add up class shares of their leaves, of the training
+        weight that reaches the leaf for certain, whatever the attacker does.
+    laplace : float
+        Added to the weight of every class in a leaf, for ``voting="soft"``.
     criterion : {"groot", "chen", "adversarial-error"}
     impurity : {"gini", "entropy"}
     min_samples_split, min_samples_leaf : int
-    max_features : None, "sqrt", "log2", int or float
     robust_weight : float
-        As in `GreedyRobustTreeClassifier`.
+        As in `GreedyRobustTreeClassifier`, for ``base="greedy"``.
+    max_features : None, "sqrt", "log2", int or float
+        How many features, drawn at random, each split of a greedy tree or each optimal tree may use.
     bootstrap : bool
         Whether each tree draws its samples with replacement; otherwise all trees see all of them.
+    tree_time_limit : float
+        Seconds for each tree of ``base="search"``.
     class_weight : mapping, "balanced" or None
         Multiplies sample weights by class.
+    missing : {"error", "reachable"}
+    categorical_features : "from_dtype", sequence of names or indices, or None
+        As in `RobustTreeClassifier`.
+    time_limit : float or None
+        Seconds, after which no further tree is begun.
     n_jobs : int or None
         Threads to use.
     random_state : int, RandomState or None
-        Seed; None is the same as 0. The trees do not depend on `n_jobs`.
+        Seed; None is the same as 0. The trees do not depend on `n_jobs`, unless a limit cuts them short.
+    verbose : int
+        1 writes a line per tree to standard error.
 
     Attributes
     ----------
     trees_ : tuple of Tree
-    ensemble_ : VotingEnsemble
+    ensemble_ : Ensemble
         The trees as one; evaluates attacks.
     attack_ : AttackModel
         The attack in the units of X.
@@ -68,8 +88,6 @@ class RobustForestClassifier(BaseRobustClassifier):
     """
 
     trees_: tuple[Tree, ...]
-    ensemble_: VotingEnsemble
-    attack_: AttackModel
 
     def __init__(
         self,
@@ -77,6 +95,9 @@ class RobustForestClassifier(BaseRobustClassifier):
         *,
         max_depth: int = 6,
         attack: Any = 0.0,
+        base: str = "greedy",
+        voting: str = "hard",
+        laplace: float = 0.0,
         criterion: str = "groot",
         impurity: str = "gini",
         min_samples_split: int = 2,
@@ -84,13 +105,21 @@ class RobustForestClassifier(BaseRobustClassifier):
         max_features: Any = "sqrt",
         robust_weight: float = 1.0,
         bootstrap: bool = True,
+        tree_time_limit: float = 10.0,
         class_weight: Any = None,
+        missing: str = "error",
+        categorical_features: Any = "from_dtype",
+        time_limit: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.n_estimators = n_estimators
         self.max_depth = max_depth
         self.attack = attack
+        self.base = base
+        self.voting = voting
+        self.laplace = laplace
         self.criterion = criterion
         self.impurity = impurity
         self.min_samples_split = min_samples_split
@@ -98,9 +127,14 @@ class RobustForestClassifier(BaseRobustClassifier):
         self.max_features = max_features
         self.robust_weight = robust_weight
         self.bootstrap = bootstrap
+        self.tree_time_limit = tree_time_limit
         self.class_weight = class_weight
+        self.missing = missing
+        self.categorical_features = categorical_features
+        self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow the trees.
@@ -108,80 +142,53 @@ class RobustForestClassifier(BaseRobustClassifier):
         Parameters
         ----------
         X : array-like or frame of shape (n_samples, n_features)
-            Finite numbers in any units.
+            Numbers in any units; categories and missing values only where the parameters say so.
         y : array-like of shape (n_samples,)
             Labels of any type.
         sample_weight : array-like of shape (n_samples,) or None
         """
         started = time.perf_counter()
-        N_ESTIMATORS.check(self.n_estimators)
-        BOOTSTRAP.check(self.bootstrap)
-        table, names, y = self._validate_training_data(X, y)
-        problem = prepare(
-            table, y, self.attack, self.max_depth,
-            sample_weight=sample_weight, class_weight=self.class_weight, feature_names=names,
-        )  # fmt: skip
-        learner = GreedyLearner(**{field.name: getattr(self, field.name) for field in fields(GreedyLearner)})
-        self.trees_ = grow_forest(
+        for parameter in PARAMETERS:
+            parameter.check(getattr(self, parameter.name))
+        limit = TIME_LIMIT.check(self.time_limit)
+        problem, attack = self._make_problem(X, y, sample_weight, self.max_depth)
+        grown = grow_forest(
             problem,
-            learner,
+            self._learner(problem.n_features),
             self.n_estimators,
             bootstrap=self.bootstrap,
             n_jobs=count_threads(self.n_jobs),
             random_state=seed_of(self.random_state),
+            time_limit=seconds_left(limit, time.perf_counter() - started),
+            on_tree=self._report if self.verbose else None,
         )
-        self.ensemble_ = VotingEnsemble(self.trees_)
-        assert problem.attack is not None
-        self.attack_ = problem.attack
+        self.trees_ = tuple(one.tree for one in grown)
+        self.ensemble_ = voting(self.trees_) if self.voting == "hard" else averaging(grown, problem, self.laplace)
+        self.attack_ = attack
         self.classes_ = problem.classes
         self.runtime_ = time.perf_counter() - started
         return self
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class with the most votes at each row of X, the first of several."""
-        table = self._validate(X)
-        return self.ensemble_.predict(table.values)
+    def _learner(self, n_features: int) -> GreedyLearner | OptimalLearner:
+        greedy = GreedyLearner(**{field.name: getattr(self, field.name) for field in fields(GreedyLearner)})
+        if self.base == "greedy":
+            return greedy
+        return OptimalLearner(self.tree_time_limit, count_features(self.max_features, n_features))
+
+    def _report(self, number: int) -> None:
+        print(f"tree {number} of {self.n_estimators}", file=sys.stderr, flush=True)
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Return the share of the trees that votes for each class at each row of X."""
+        """Return the mean over the trees of their votes, or of their shares, for each class at each row of X."""
         table = self._validate(X)
-        return self.ensemble_.votes(table.values) / len(self.trees_)
+        scores = self.ensemble_.scores(table)
+        return np.asarray(scores / scores.sum(axis=1, keepdims=True))
 
-    def adversarial_score(
-        self, X: Any, y: Any, sample_weight: Any = None, *, attack: Any = None, time_limit: float | None = None
-    ) -> float:
-        """Return the accuracy when every sample is attacked; exact, for small ensembles and data.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,) or None
-        attack : anything `AttackModel.parse` takes, or None
-            The attack that the forest was learned against by default.
-        time_limit : float or None
-            Seconds. Samples that are undecided when they are over count as lost, and a warning says how many.
-        """
-        table = self._validate(X)
-        chosen = self.attack_ if attack is None else attack
-        found = self.ensemble_.robustness(table, y, chosen, time_limit=time_limit)
-        undecided = int(np.sum(~found.is_fooled & ~found.is_robust))
-        if undecided:
-            warnings.warn(
-                f"{undecided} of {len(table)} samples were not decided within {time_limit:g} s; they count as lost",
-                UndecidedAttackWarning,
-                stacklevel=2,
-            )
-        return found.interval(sample_weight)[0]
-
-    def adversarial_score_bounds(
-        self, X: Any, y: Any, sample_weight: Any = None, *, attack: Any = None
-    ) -> tuple[float, float]:
-        """Return sound lower and upper bounds on `adversarial_score`, fast for large ensembles too.
-
-        The lower one counts the samples that are certified tree by tree, the upper one all but those for which a search
-        found a misclassified point.
-        """
-        table = self._validate(X)
-        chosen = self.attack_ if attack is None else attack
-        return self.ensemble_.robustness(table, y, chosen, exact=False).interval(sample_weight)
+    def _training_record(self) -> dict[str, Any]:
+        return {
+            "solver": "forest",
+            "trees": len(self.trees_),
+            "base": self.base,
+            "voting": self.voting,
+            "runtime": round(self.runtime_, 6),
+        }

@@ -8,7 +8,7 @@ each of them reaches.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,7 +20,9 @@ from hardwood.attack.model import AttackModel
 from hardwood.bounds import matching_bound
 from hardwood.data.frames import Table, check_finite
 from hardwood.data.labels import as_labels
-from hardwood.ensembles.voting import VotingEnsemble
+from hardwood.ensembles.conversion import as_ensemble
+from hardwood.ensembles.scores import Ensemble
+from hardwood.ensembles.verification import robustness
 from hardwood.errors import InvalidInputError
 from hardwood.evaluation.methods import Method, Task, find_method
 from hardwood.evaluation.metrics import accuracy, adversarial_accuracy
@@ -28,7 +30,19 @@ from hardwood.problem.problem import prepare, read_features
 from hardwood.tree.reach import robust_errors
 from hardwood.tree.tree import Tree
 
-DEFAULT_METHODS = ("CART", "plain", "relabel", "Chen", "Chen-IG", "GROOT", "FPRDT", "TREANT", "forest", "search")
+DEFAULT_METHODS = (
+    "CART",
+    "plain",
+    "relabel",
+    "Chen",
+    "Chen-IG",
+    "GROOT",
+    "FPRDT",
+    "TREANT",
+    "forest",
+    "boosting",
+    "search",
+)
 """What a comparison runs unless told otherwise: the naive choices first, the exact search last."""
 
 
@@ -36,7 +50,7 @@ DEFAULT_METHODS = ("CART", "plain", "relabel", "Chen", "Chen-IG", "GROOT", "FPRD
 class Score:
     """Accuracy on one part of the data, as it is and under attack.
 
-    For a forest the accuracy under attack is what is certified (`attacked`) up to what no search could refute
+    For many trees the accuracy under attack is what is certified (`attacked`) up to what no search could refute
     (`attacked_at_most`); for a tree both are the same.
     """
 
@@ -55,13 +69,13 @@ class Row:
     train, test : Score
         `test` is None where nothing was held out.
     errors : float or None
-        Training samples lost to the attacker; None for a forest, to which the bound does not apply.
+        Training samples lost to the attacker; None for many trees, to which the bound does not apply.
     leaves : int
     seconds : float
         To learn.
     ended_by : str
         Why the learner stopped.
-    model : Tree or VotingEnsemble
+    model : Tree or Ensemble
     """
 
     name: str
@@ -72,7 +86,7 @@ class Row:
     leaves: int
     seconds: float
     ended_by: str
-    model: Tree | VotingEnsemble
+    model: Tree | Ensemble
 
 
 @dataclass(frozen=True)
@@ -151,6 +165,7 @@ def compare(
     max_depth: int = 3,
     *,
     learners: Sequence[str] | None = None,
+    models: Mapping[str, Any] | None = None,
     test_size: float = 0.2,
     time_limit: float | None = 60.0,
     n_jobs: int = 1,
@@ -170,10 +185,12 @@ def compare(
     learners : sequence of str or None
         Names as in `hardwood.evaluation.methods`; `DEFAULT_METHODS` by default, without those that cannot be used
         here.
+    models : mapping or None
+        Models that were learned elsewhere, by the names to show: anything `hardwood.as_ensemble` takes.
     test_size : float
         Share that is held out, stratified by class; 0 for none.
     time_limit : float or None
-        Seconds for each learner.
+        Seconds for each learner, and as many for the verification of what it learned.
     n_jobs : int
         Threads, where a learner can use them; -1 for all cores.
     random_state : int
@@ -197,9 +214,10 @@ def compare(
         rows.append(row)
         if proven > bound:
             bound, bound_by = proven, method.summary
+    rows += [_given(name, one, task, parts) for name, one in (models or {}).items()]
     n_test = len(parts[1].y) if len(parts) > 1 else 0
-    described, n_train = given.describe(table.names), problem.n_samples
-    return Comparison(tuple(rows), left_out, bound, bound_by, n_train, n_test, problem.max_depth, described)
+    attack_text = given.describe(table.names)
+    return Comparison(tuple(rows), left_out, bound, bound_by, len(parts[0].y), n_test, problem.max_depth, attack_text)
 
 
 class _Part(NamedTuple):
@@ -214,20 +232,30 @@ def _run(method: Method, task: Task, parts: Sequence[_Part]) -> tuple[Row, float
     started = time.perf_counter()
     learned = method.learn(task)
     seconds = time.perf_counter() - started
-    model = learned.model
-    scores = [_score(model, *part, task.problem.known_attack) for part in parts]
-    row = Row(
-        method.name,
-        method.summary,
+    return _row(method.name, method.summary, learned.model, seconds, learned.ended_by, task, parts), learned.bound
+
+
+def _given(name: str, model: Any, task: Task, parts: Sequence[_Part]) -> Row:
+    """Return how a model does that was learned elsewhere."""
+    ensemble = as_ensemble(model)
+    return _row(name, repr(ensemble), ensemble, 0.0, "heuristic", task, parts)
+
+
+def _row(
+    name: str, title: str, model: Tree | Ensemble, seconds: float, ended_by: str, task: Task, parts: Sequence[_Part]
+) -> Row:
+    scores = [_score(model, *part, task) for part in parts]
+    return Row(
+        name,
+        title,
         train=scores[0],
         test=scores[1] if len(scores) > 1 else None,
         errors=float(robust_errors(model, task.problem).sum()) if isinstance(model, Tree) else None,
-        leaves=sum(tree.n_leaves for tree in ((model,) if isinstance(model, Tree) else model.trees)),
+        leaves=model.n_leaves,
         seconds=seconds,
-        ended_by=learned.ended_by,
+        ended_by=ended_by,
         model=model,
     )
-    return row, learned.bound
 
 
 def _split(table: Table, y: Any, test_size: float, seed: int) -> list[_Part]:
@@ -263,9 +291,10 @@ def _choose(names: Sequence[str] | None, n_classes: int) -> tuple[list[Method], 
     return [method for method in chosen if method.name not in left_out], left_out
 
 
-def _score(model: Tree | VotingEnsemble, X: Table, y: NDArray[Any], attack: AttackModel) -> Score:
+def _score(model: Tree | Ensemble, X: Table, y: NDArray[Any], task: Task) -> Score:
+    attack = task.problem.known_attack
     if isinstance(model, Tree):
         attacked = adversarial_accuracy(model, X, y, attack)
         return Score(accuracy(model, X, y), attacked, attacked)
-    low, high = model.robustness(X, y, attack, exact=False).interval()
-    return Score(float(np.mean(model.predict(X.values) == y)), low, high)
+    low, high = robustness(model, X, y, attack, time_limit=task.time_limit, n_jobs=task.n_jobs).interval()
+    return Score(float(np.mean(model.predict(X) == y)), low, high)

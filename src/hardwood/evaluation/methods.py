@@ -11,8 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from hardwood.ensembles.forest import grow_forest
-from hardwood.ensembles.voting import VotingEnsemble
+from hardwood._core import Control
+from hardwood.ensembles.boosting import BoostingLearner
+from hardwood.ensembles.forest import OptimalLearner, averaging, grow_forest, voting
+from hardwood.ensembles.scores import Ensemble
 from hardwood.errors import InvalidInputError
 from hardwood.problem.problem import Problem
 from hardwood.solvers import get_solver, registered_solvers, solve
@@ -97,7 +99,7 @@ class Task:
 class Learned:
     """What a method brings back."""
 
-    model: Tree | VotingEnsemble
+    model: Tree | Ensemble
     bound: float = 0.0
     ended_by: str = "heuristic"
 
@@ -169,9 +171,37 @@ def _cart(task: Task) -> Tree:
 
 
 def _forest(task: Task) -> Learned:
-    learner = GreedyLearner(max_features="sqrt")
-    trees = grow_forest(task.problem, learner, 100, n_jobs=task.n_jobs, random_state=task.random_state)
-    return Learned(VotingEnsemble(trees))
+    grown = grow_forest(
+        task.problem,
+        GreedyLearner(max_features="sqrt"),
+        100,
+        n_jobs=task.n_jobs,
+        random_state=task.random_state,
+        time_limit=task.time_limit,
+    )
+    return Learned(voting([one.tree for one in grown]))
+
+
+def _optimal_forest(task: Task) -> Learned:
+    share = 10.0 if task.time_limit is None else max(0.05, task.time_limit / 20)
+    grown = grow_forest(
+        task.problem,
+        OptimalLearner(share),
+        20,
+        n_jobs=task.n_jobs,
+        random_state=task.random_state,
+        time_limit=task.time_limit,
+    )
+    return Learned(averaging(grown, task.problem))
+
+
+def _boosting(task: Task) -> Learned:
+    learner = BoostingLearner(max_depth=max(1, task.problem.max_depth), n_jobs=task.n_jobs)
+    boosted = learner.run(task.problem, random_state=task.random_state, control=Control(task.time_limit))
+    return Learned(
+        boosted.ensemble(task.problem),
+        ended_by="heuristic" if boosted.stopped_by != "time limit" else boosted.stopped_by,
+    )
 
 
 def _without_attacker(task: Task) -> Learned:
@@ -200,6 +230,8 @@ _TABLE = (
     Method("GROOT-relabelled", Recipe("relabelled"), summary="GROOT, relabelled", aliases=("relabelled",)),
     _greedy("FPRDT", "adversarial-error", "FPRDT"),
     Method("forest", None, summary="forest of 100 GROOT trees", special=_forest),
+    Method("optimal-forest", None, summary="forest of 20 optimal robust trees", special=_optimal_forest),
+    Method("boosting", None, summary="robust boosting, 100 rounds", special=_boosting),
     Method("Binary-MILP", Recipe("binary-milp"), anytime=True, summary="MILP with binary thresholds"),
     Method(
         "Binary-MILP-warm",

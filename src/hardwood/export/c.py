@@ -60,25 +60,16 @@ def to_c(tree: Tree, name: str = "predict") -> str:
     The labels follow as an array ``name_classes``, in UTF-8. A category is given as its number in the list that stands
     in the comment, -1 for one that is not in it and NaN for a missing one.
     """
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or name in _REFUSED or re.match(r"_[A-Z_]", name):
-        raise InvalidInputError(
-            f"name={name!r} is not a name that a C function can have: letters, digits and _, no word of the language "
-            "or its library"
-        )
+    check_c_name(name)
     check_depth(tree, "C")
-    lines = ["/*", f" * Returns the index of the class of one sample; x holds {_columns(tree)}."]
-    if tree.encoding is not None:
-        for j, categories in enumerate(tree.encoding.categories):
-            if categories is not None:
-                listed = ", ".join(f"{number} {_in_comment(str(one))}" for number, one in enumerate(categories))
-                lines.append(f" * x[{j}] is the number of a category: {listed}.")
-    lines += [" */", *_classes(labels_of(tree), name), "", f"int {name}(const double *x)", "{"]
+    lines = ["/*", f" * Returns the index of the class of one sample; x holds {c_columns(tree)}.", *c_categories(tree)]
+    lines += [" */", *c_classes(labels_of(tree), name), "", f"int {name}(const double *x)", "{"]
 
     if tree.n_nodes == 1:
         lines.append("    (void)x;")
     lines += nested_lines(
         tree,
-        lambda node: f"if ({_condition(tree, node)}) {{",
+        lambda node: f"if ({c_condition(tree, node)}) {{",
         "} else {",
         "}",
         lambda leaf: f"return {int(tree.label[leaf])};",
@@ -86,7 +77,27 @@ def to_c(tree: Tree, name: str = "predict") -> str:
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def _condition(tree: Tree, node: int) -> str:
+def check_c_name(name: str) -> None:
+    """Refuse what no C function can be called."""
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or name in _REFUSED or re.match(r"_[A-Z_]", name):
+        raise InvalidInputError(
+            f"name={name!r} is not a name that a C function can have: letters, digits and _, no word of the language "
+            "or its library"
+        )
+
+
+def c_categories(tree: Tree) -> list[str]:
+    """Return lines of a comment that number the categories of each column."""
+    lines = []
+    for j, categories in enumerate(() if tree.encoding is None else tree.encoding.categories):
+        if categories is not None:
+            listed = ", ".join(f"{number} {_in_comment(str(one))}" for number, one in enumerate(categories))
+            lines.append(f" * x[{j}] is the number of a category: {listed}.")
+    return lines
+
+
+def c_condition(tree: Tree, node: int) -> str:
+    """Return the question of a split."""
     x, test = f"x[{column_of(tree, node)}]", category_test(tree, node)
     if test is not None:
         assert tree.encoding is not None
@@ -98,12 +109,13 @@ def _condition(tree: Tree, node: int) -> str:
     return f"!({x} > {b})" if missing_goes_left(tree, node) else f"{x} <= {b}"
 
 
-def _columns(tree: Tree) -> str:
+def c_columns(tree: Tree) -> str:
+    """Return what the argument holds, for a comment."""
     names = column_names(tree)
     return f"{n_columns(tree)} numbers" if names is None else ", ".join(map(_in_comment, names))
 
 
-def _classes(labels: list[Label], name: str) -> list[str]:
+def c_classes(labels: list[Label], name: str) -> list[str]:
     """Return the array of labels; those that are too long for a literal stand in arrays of their own."""
     lines, listed = [], []
     for k, label in enumerate(labels):

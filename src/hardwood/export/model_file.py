@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
 from hardwood._version import __version__
 from hardwood.attack.model import AttackModel
 from hardwood.attack.rules import AttackRules
+from hardwood.data.categories import CategoryEncoding
 from hardwood.errors import InvalidInputError
 from hardwood.export.tree_data import tree_from_data, tree_to_data
 from hardwood.files import read_text, write_whole
@@ -20,8 +22,11 @@ from hardwood.plain_data import as_entries, as_number, as_text, parse_json, plai
 from hardwood.solvers.result import Result, Status
 from hardwood.tree.tree import Tree
 
+Read = TypeVar("Read")
 FORMAT = "hardwood-model"
 FORMAT_VERSION = 1
+ENSEMBLE_VERSION = 2
+"""Of files that hold many trees (`hardwood.ensembles.model_file`); a single tree is written as before."""
 
 
 @dataclass(frozen=True)
@@ -59,26 +64,13 @@ class Model:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Model:
-        """Read a model; anything else than a whole model of a known version is refused."""
-        content = read_text(path, "model")
-        try:
-            data = parse_json(content)
-        except InvalidInputError as error:
-            raise InvalidInputError(f"{path} is not a hardwood model: {error}") from error
-        if not isinstance(data, dict) or data.get("format") != FORMAT:
-            raise InvalidInputError(f'{path} is not a hardwood model: it has no \'"format": "{FORMAT}"\'')
-        version = data.get("version")
-        if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-            raise InvalidInputError(f"{path} has the model version {version!r}; it must be a whole number >= 1")
-        if version > FORMAT_VERSION:
+        """Read a tree; anything else than a whole model of a known version is refused."""
+        data = read_model_data(path)
+        if "ensemble" in data:
             raise InvalidInputError(
-                f"{path} has model version {version}, made by hardwood {data.get('hardwood')!r}; this hardwood "
-                f"({__version__}) reads versions up to {FORMAT_VERSION}: upgrade it"
+                f"{path} holds an ensemble of trees where a single tree is needed; hardwood.load_model reads it"
             )
-        try:
-            return cls._from_data(data)
-        except InvalidInputError as error:
-            raise InvalidInputError(f"{path} is damaged: {error}") from error
+        return from_data(cls._from_data, data, path)
 
     @classmethod
     def _from_data(cls, data: dict[str, Any]) -> Model:
@@ -86,13 +78,47 @@ class Model:
         if "hardwood" in data:
             as_text(data["hardwood"], "hardwood")
         tree, attack = tree_from_data(data["tree"]), AttackModel.from_dict(data["attack"])
-        _check_attack_names_the_tree(attack, tree)
-        return cls(tree, attack, _training(data["training"]))
+        check_attack_names(attack, tree.classes, tree.n_features, tree.feature_names, tree.encoding)
+        return cls(tree, attack, as_training(data["training"]))
 
 
-def load_model(path: str | os.PathLike[str]) -> Model:
-    """Read a model written by ``save``."""
-    return Model.load(path)
+def read_model_data(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read a model file as far as its format and version."""
+    content = read_text(path, "model")
+    try:
+        data = parse_json(content)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{path} is not a hardwood model: {error}") from error
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise InvalidInputError(f'{path} is not a hardwood model: it has no \'"format": "{FORMAT}"\'')
+    version = data.get("version")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise InvalidInputError(f"{path} has the model version {version!r}; it must be a whole number >= 1")
+    newest = ENSEMBLE_VERSION if "ensemble" in data else FORMAT_VERSION
+    if version > newest:
+        raise InvalidInputError(
+            f"{path} has model version {version}, made by hardwood {data.get('hardwood')!r}; this hardwood "
+            f"({__version__}) reads versions up to {newest}: upgrade it"
+        )
+    return data
+
+
+def from_data(read: Callable[[dict[str, Any]], Read], data: dict[str, Any], path: str | os.PathLike[str]) -> Read:
+    """Make a model of what is in a file; whatever is wrong with it is said with the file's name."""
+    try:
+        return read(data)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{path} is damaged: {error}") from error
+
+
+def load_model(path: str | os.PathLike[str]) -> Any:
+    """Read a model written by ``save``: a `Model` with a tree, or an `EnsembleModel` with many."""
+    data = read_model_data(path)
+    if "ensemble" not in data:
+        return from_data(Model._from_data, data, path)
+    from hardwood.ensembles.model_file import EnsembleModel
+
+    return from_data(EnsembleModel.from_dict, data, path)
 
 
 def model_schema() -> dict[str, Any]:
@@ -119,21 +145,27 @@ def training_record(result: Result) -> dict[str, Any]:
     }
 
 
-def _check_attack_names_the_tree(attack: AttackModel, tree: Tree) -> None:
-    """Refuse an attack that names features or classes that the tree does not have."""
-    known = set(tree.classes.tolist())
+def check_attack_names(
+    attack: AttackModel,
+    classes: NDArray[Any],
+    n_features: int,
+    feature_names: tuple[str, ...] | None,
+    encoding: CategoryEncoding | None,
+) -> None:
+    """Refuse an attack that names features or classes that the trees do not have."""
+    known = set(classes.tolist())
     for label, model in attack.by_class or ():
         if label not in known:
             raise InvalidInputError(f"the attack names class {label!r}, which the tree does not know")
-        _check_attack_names_the_tree(model, tree)
-    encoding = tree.encoding
-    count, names = (tree.n_features, tree.feature_names) if encoding is None else (encoding.n_columns, encoding.names)
+        check_attack_names(model, classes, n_features, feature_names, encoding)
+    count, names = (n_features, feature_names) if encoding is None else (encoding.n_columns, encoding.names)
     if attack.n_features not in (None, count):
         raise InvalidInputError(f"the attack is on {attack.n_features} features, the tree has {count}")
     attack.named(count, names)
 
 
-def _training(value: Any) -> dict[str, Any]:
+def as_training(value: Any) -> dict[str, Any]:
+    """Check the record of a training."""
     training = dict(as_entries(plain(value, "training"), "training", ()))
     for key in ("solver", "status", "stopped_by"):
         if key in training:

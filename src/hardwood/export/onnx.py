@@ -7,6 +7,8 @@ where a missing value goes (``nodes_missing_value_tracks_true``), and numbers ar
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -42,6 +44,29 @@ def to_onnx(tree: Tree, dtype: str = "float64") -> bytes:
     -------
     bytes
     """
+    if tree.encoding is not None:
+        raise InvalidInputError(
+            "the tree has categorical features, which ONNX's trees do not know; convert "
+            "dataclasses.replace(tree, encoding=None), which takes the indicator columns of tree.rows(X)"
+        )
+    return write_onnx([tree], [tree.label[:, None].astype(np.float64)], labels_of(tree), dtype, OnnxAnswer.INDEX)
+
+
+class OnnxAnswer(Enum):
+    """What the sums of the leaves stand for."""
+
+    INDEX = 0
+    """The index of the class."""
+    CUTOFF = 1
+    """The second of two classes iff the sum is at least 0."""
+    ARGMAX = 2
+    """The first class with the largest sum."""
+
+
+def write_onnx(
+    trees: Sequence[Tree], values: Sequence[FloatArray], labels: list[Label], dtype: str, answer: OnnxAnswer
+) -> bytes:
+    """Write trees whose leaves add up, as the content of a file; `values` has a row per node, a column per sum."""
     try:
         import onnx
         from onnx import TensorProto, helper, numpy_helper
@@ -49,30 +74,39 @@ def to_onnx(tree: Tree, dtype: str = "float64") -> bytes:
         raise MissingEngineError("ONNX models need the package onnx: pip install 'hardwood[onnx]'") from error
     if dtype not in ("float64", "float32"):
         raise InvalidInputError(f"dtype={dtype!r}; it must be 'float64' or 'float32'")
-    if tree.encoding is not None:
-        raise InvalidInputError(
-            "the tree has categorical features, which ONNX's trees do not know; convert "
-            "dataclasses.replace(tree, encoding=None), which takes the indicator columns of tree.rows(X)"
-        )
-    if tree.depth > _DEEPEST:
-        raise InvalidInputError(f"the tree is {tree.depth} splits deep; ONNX runtimes take about {_DEEPEST}")
-    labels = _label_array(labels_of(tree))
+    deepest = max(tree.depth for tree in trees)
+    if deepest > _DEEPEST:
+        raise InvalidInputError(f"the tree is {deepest} splits deep; ONNX runtimes take about {_DEEPEST}")
     numbers, kind = (np.float64, TensorProto.DOUBLE) if dtype == "float64" else (np.float32, TensorProto.FLOAT)
+    n_sums = values[0].shape[1]
+    steps = {
+        OnnxAnswer.INDEX: [
+            helper.make_node("Cast", ["sums"], ["index_column"], to=TensorProto.INT64),
+            helper.make_node("Squeeze", ["index_column", "second_axis"], ["index"]),
+        ],
+        OnnxAnswer.CUTOFF: [
+            helper.make_node("GreaterOrEqual", ["sums", "nothing"], ["is_second"]),
+            helper.make_node("Cast", ["is_second"], ["index_column"], to=TensorProto.INT64),
+            helper.make_node("Squeeze", ["index_column", "second_axis"], ["index"]),
+        ],
+        OnnxAnswer.ARGMAX: [helper.make_node("ArgMax", ["sums"], ["index"], axis=1, keepdims=0)],
+    }[answer]
     nodes = [
         helper.make_node(
-            "TreeEnsembleRegressor", ["X"], ["index_as_float"], domain="ai.onnx.ml", n_targets=1,
-            **_ensemble(tree, numbers, numpy_helper),
+            "TreeEnsembleRegressor", ["X"], ["sums"], domain="ai.onnx.ml", n_targets=n_sums,
+            **_attributes(trees, values, numbers, numpy_helper),
         ),
-        helper.make_node("Cast", ["index_as_float"], ["index_column"], to=TensorProto.INT64),
-        helper.make_node("Squeeze", ["index_column", "second_axis"], ["index"]),
+        *steps,
         helper.make_node("Gather", ["labels", "index"], ["label"], axis=0),
     ]  # fmt: skip
-    stored = numpy_helper.from_array(labels, "labels")
+    stored = numpy_helper.from_array(_label_array(labels), "labels")
+    constants: dict[str, Any] = {"second_axis": np.array([1], dtype=np.int64), "nothing": np.zeros(1, np.float32)}
+    used = {name for node in nodes for name in node.input}
     graph = helper.make_graph(
         nodes, "tree",
-        [helper.make_tensor_value_info("X", kind, ["n_samples", tree.n_features])],
+        [helper.make_tensor_value_info("X", kind, ["n_samples", trees[0].n_features])],
         [helper.make_tensor_value_info("label", stored.data_type, ["n_samples"])],
-        [stored, numpy_helper.from_array(np.array([1], dtype=np.int64), "second_axis")],
+        [stored, *(numpy_helper.from_array(value, name) for name, value in constants.items() if name in used)],
     )  # fmt: skip
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
     model = helper.make_model(graph, opset_imports=opsets, producer_name="hardwood", ir_version=8)
@@ -80,25 +114,42 @@ def to_onnx(tree: Tree, dtype: str = "float64") -> bytes:
     return bytes(model.SerializeToString())
 
 
-def _ensemble(tree: Tree, numbers: type, numpy_helper: Any) -> dict[str, Any]:
-    """Return the attributes of the ensemble: one tree whose leaves add the index of their class."""
-    is_leaf = tree.left < 0
-    leaves = np.flatnonzero(is_leaf)
-    threshold = np.where(is_leaf, 0.0, tree.threshold)
-    missing_left = np.zeros(tree.n_nodes, dtype=np.int64) if tree.missing_left is None else tree.missing_left & ~is_leaf
+def _attributes(
+    trees: Sequence[Tree], values: Sequence[FloatArray], numbers: type, numpy_helper: Any
+) -> dict[str, Any]:
+    """Return the attributes of the operator: nodes of all trees one behind the other, a target for each value."""
+    found: dict[str, list[Any]] = {}
+
+    def extend(**columns: Any) -> None:
+        for name, column in columns.items():
+            found.setdefault(name, []).extend(np.asarray(column).tolist())
+
+    for number, (tree, value) in enumerate(zip(trees, values, strict=True)):
+        is_leaf = tree.left < 0
+        missing = np.zeros(tree.n_nodes, bool) if tree.missing_left is None else tree.missing_left & ~is_leaf
+        extend(
+            nodes_treeids=np.full(tree.n_nodes, number),
+            nodes_nodeids=np.arange(tree.n_nodes),
+            nodes_featureids=np.where(is_leaf, 0, tree.feature),
+            nodes_modes=np.where(is_leaf, "LEAF", "BRANCH_LEQ"),
+            nodes_truenodeids=np.where(is_leaf, 0, tree.left),
+            nodes_falsenodeids=np.where(is_leaf, 0, tree.right),
+            nodes_missing_value_tracks_true=missing.astype(np.int64),
+            thresholds=np.where(is_leaf, 0.0, tree.threshold),
+        )
+        leaf, target = np.nonzero(np.ones_like(value, bool) & is_leaf[:, None])
+        extend(
+            target_treeids=np.full(len(leaf), number),
+            target_nodeids=leaf,
+            target_ids=target,
+            weights=value[leaf, target],
+        )
+    thresholds = np.array(found.pop("thresholds"))
+    weights: Any = np.array(found.pop("weights"), dtype=numbers)
     return {
-        "nodes_treeids": [0] * tree.n_nodes,
-        "nodes_nodeids": list(range(tree.n_nodes)),
-        "nodes_featureids": np.where(is_leaf, 0, tree.feature).tolist(),
-        "nodes_modes": ["LEAF" if leaf else "BRANCH_LEQ" for leaf in is_leaf],
-        "nodes_values_as_tensor": numpy_helper.from_array(_at_most(threshold, numbers), "thresholds"),
-        "nodes_truenodeids": np.where(is_leaf, 0, tree.left).tolist(),
-        "nodes_falsenodeids": np.where(is_leaf, 0, tree.right).tolist(),
-        "nodes_missing_value_tracks_true": missing_left.astype(np.int64).tolist(),
-        "target_treeids": [0] * len(leaves),
-        "target_nodeids": leaves.tolist(),
-        "target_ids": [0] * len(leaves),
-        "target_weights_as_tensor": numpy_helper.from_array(tree.label[leaves].astype(numbers), "classes_of_leaves"),
+        **found,
+        "nodes_values_as_tensor": numpy_helper.from_array(_at_most(thresholds, numbers), "thresholds"),
+        "target_weights_as_tensor": numpy_helper.from_array(weights, "values_of_leaves"),
     }
 
 

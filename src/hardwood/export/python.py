@@ -24,15 +24,14 @@ def to_python(tree: Tree, name: str = "predict") -> str:
 
     The argument is a sequence with the features in order; categories are compared as they are.
     """
-    if not name.isidentifier() or keyword.iskeyword(name) or name == "__debug__":
-        raise InvalidInputError(f"name={name!r} is not a name that a Python function can have")
+    check_python_name(name)
     check_depth(tree, "Python")
     names = column_names(tree)
     columns = f"{n_columns(tree)} numbers" if names is None else ", ".join(names)
-    lines = [f"def {name}(x):", f'    """Return the class of one sample; x holds {_in_docstring(columns)}."""']
+    lines = [f"def {name}(x):", f'    """Return the class of one sample; x holds {in_docstring(columns)}."""']
     lines += nested_lines(
         tree,
-        lambda node: f"if {_condition(tree, node)}:",
+        lambda node: f"if {python_condition(tree, node)}:",
         "else:",
         None,
         lambda leaf: f"return {answer(tree, leaf)!r}",
@@ -40,7 +39,14 @@ def to_python(tree: Tree, name: str = "predict") -> str:
     return "\n".join(lines) + "\n"
 
 
-def _condition(tree: Tree, node: int) -> str:
+def check_python_name(name: str) -> None:
+    """Refuse what no Python function can be called."""
+    if not name.isidentifier() or keyword.iskeyword(name) or name == "__debug__":
+        raise InvalidInputError(f"name={name!r} is not a name that a Python function can have")
+
+
+def python_condition(tree: Tree, node: int) -> str:
+    """Return the question of a split."""
     x, test = f"x[{column_of(tree, node)}]", category_test(tree, node)
     if test is not None:
         missing = f" or {x} is None or {x} != {x}" if missing_goes_left(tree, node) else ""
@@ -49,6 +55,6 @@ def _condition(tree: Tree, node: int) -> str:
     return f"not {x} > {b}" if missing_goes_left(tree, node) else f"{x} <= {b}"
 
 
-def _in_docstring(text: str) -> str:
+def in_docstring(text: str) -> str:
     """Return text with every character that is not plainly visible, and every double quote, as an escape."""
     return repr(text)[1:-1].replace('"', '\\"')

@@ -29,18 +29,13 @@ def to_sql(tree: Tree, *, backslashes: bool = False) -> str:
         the database is known to follow the standard.
     """
     check_depth(tree, "SQL")
-    names = column_names(tree)
-    if names is not None and len(set(names)) < len(names):
-        raise InvalidInputError("two features have the same name; columns of SQL cannot")
+    names = unique_columns(tree)
 
     def value(one: Any) -> str:
-        return _value(one, backslashes=backslashes)
+        return sql_value(one, backslashes=backslashes)
 
     def condition(node: int) -> str:
-        test, j = category_test(tree, node), column_of(tree, node)
-        column = _name(f"x{j}" if names is None else names[j])
-        asked = f"{column} <= {float(tree.threshold[node])!r}" if test is None else f"{column} = {value(test[1])}"
-        return f"({asked} OR {column} IS NULL)" if missing_goes_left(tree, node) else asked
+        return sql_condition(tree, node, names, backslashes=backslashes)
 
     # One line per leaf, from left to right. The first line that holds counts, so a leaf need not say where its path
     # goes right: had the question been true, a line before would have held. Nested CASEs overflow SQLite's parser.
@@ -57,6 +52,25 @@ def to_sql(tree: Tree, *, backslashes: bool = False) -> str:
     return "\n".join(["CASE", *lines, "END"]) if len(lines) > 1 else value(answer(tree, 0))
 
 
+def unique_columns(tree: Tree) -> tuple[str, ...] | None:
+    """Return the names of the columns, no two of which may be the same."""
+    names = column_names(tree)
+    if names is not None and len(set(names)) < len(names):
+        raise InvalidInputError("two features have the same name; columns of SQL cannot")
+    return names
+
+
+def sql_condition(tree: Tree, node: int, names: tuple[str, ...] | None, *, backslashes: bool) -> str:
+    """Return the question of a split."""
+    test, j = category_test(tree, node), column_of(tree, node)
+    column = _name(f"x{j}" if names is None else names[j])
+    if test is None:
+        asked = f"{column} <= {float(tree.threshold[node])!r}"
+    else:
+        asked = f"{column} = {sql_value(test[1], backslashes=backslashes)}"
+    return f"({asked} OR {column} IS NULL)" if missing_goes_left(tree, node) else asked
+
+
 def _name(name: str) -> str:
     if not name or "\0" in name:
         raise InvalidInputError(f"a feature is called {name!r}; a column of SQL cannot be")
@@ -64,7 +78,8 @@ def _name(name: str) -> str:
     return f'"{escaped}"'
 
 
-def _value(value: Any, *, backslashes: bool) -> str:
+def sql_value(value: Any, *, backslashes: bool) -> str:
+    """Return a label or a category as a literal, or refuse it."""
     value = as_label(value, "a label")
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"

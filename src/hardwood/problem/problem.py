@@ -109,6 +109,15 @@ class Problem:
             weight=self.weight[rows],
         )
 
+    def without_features(self, hidden: NDArray[np.integer]) -> Problem:
+        """Return the same problem with features that tell no samples apart, so that no split is made on them."""
+        changed = {}
+        for name in ("values", "lower", "upper"):
+            array: FloatArray = getattr(self, name).copy()
+            array[:, hidden] = 0.0
+            changed[name] = array
+        return self.replace(**changed)
+
     @property
     def boxes(self) -> Boxes:
         """The boxes with classes and weights."""

@@ -32,17 +32,18 @@ CRITERIA = ("groot", "chen", "adversarial-error")
 IMPURITIES = ("gini", "entropy")
 
 
+MAX_FEATURES = Option(
+    "max_features",
+    None,
+    AnyOf(Nothing("all"), OneOf(("sqrt", "log2")), Whole(1), Share()),
+    "how many features, drawn at random, each split may choose from",
+)
 OPTIONS = (
     Option("criterion", "groot", OneOf(CRITERIA), "how a split is scored"),
     Option("impurity", "gini", OneOf(IMPURITIES), "what criterion='chen' measures"),
     Option("min_samples_split", 2, Whole(2), "a node with fewer samples becomes a leaf"),
     Option("min_samples_leaf", 1, Whole(1), "a split that leaves fewer samples on one side is not made"),
-    Option(
-        "max_features",
-        None,
-        AnyOf(Nothing("all"), OneOf(("sqrt", "log2")), Whole(1), Share()),
-        "how many features, drawn at random, each split may choose from",
-    ),
+    MAX_FEATURES,
     Option("robust_weight", 1.0, Number(0, 1), "share of the movable samples that the attacker really moves"),
 )
 
@@ -178,7 +179,7 @@ class GreedyLearner:
         sizes = (
             self.min_samples_split,
             self.min_samples_leaf,
-            _count_features(self.max_features, problem.n_features),
+            count_features(self.max_features, problem.n_features),
         )
         if self.criterion == "adversarial-error":
             return self._grow_on_errors(problem, weight, sizes, rng, control)
@@ -247,7 +248,8 @@ class GreedyLearner:
         return IndexTree(*arrays)
 
 
-def _count_features(max_features: int | float | str | None, n_features: int) -> int:
+def count_features(max_features: int | float | str | None, n_features: int) -> int:
+    """Return how many of the features may be drawn."""
     if max_features is None:
         return n_features
     if max_features == "sqrt":

@@ -56,6 +56,5 @@ def _parsed(text: str, path: Any) -> Ensemble:
     if "features_info" in data:
         return catboost.from_json(data)
     found = own.convert(load_model(path))
-    if found is None:
-        raise InvalidInputError(f"{path} holds no tree")
+    assert found is not None
     return found

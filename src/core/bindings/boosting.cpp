@@ -1,0 +1,159 @@
+// Robust boosting for Python.
+#include <cmath>
+
+#include "bindings/bind.h"
+#include "boosting/leaf_values.h"
+#include "boosting/split_scan.h"
+#include "boosting/step_function.h"
+
+namespace hardwood
+{
+namespace
+{
+using Ranks = In<std::int32_t, 2>;
+
+nb::tuple pyScanSplits(Ranks lowerRank, Ranks lowerSample, Ranks upperRank, Ranks upperSample, In<std::int8_t, 1> sign,
+                       In<double, 1> gradient, In<double, 1> curvature, In<std::int32_t, 1> node, Index nNodes,
+                       double l2, In<Index, 1> features, Control *given)
+{
+    PricedSamples const samples{spanOf(sign), spanOf(gradient), spanOf(curvature), spanOf(node)};
+    Index const n = samples.sign.size();
+    auto const ends = {gridOf(lowerRank), gridOf(lowerSample), gridOf(upperRank), gridOf(upperSample)};
+    Index const p = gridOf(lowerRank).rows();
+    for (auto const &grid : ends)
+        require(grid.rows() == p && grid.columns() == n, "the ends must be of shape (n_features, n_samples)");
+    require(samples.gradient.size() == n && samples.curvature.size() == n && samples.node.size() == n,
+            "sign, gradient, curvature and node must be of one length");
+    require(nNodes >= 1 && l2 >= 0.0, "at least one node, and l2 >= 0");
+    requireRange(samples.node, -1, nNodes - 1, "node");
+    requireRange(gridOf(lowerSample).all(), 0, n - 1, "lower_sample");
+    requireRange(gridOf(upperSample).all(), 0, n - 1, "upper_sample");
+    auto const chosen = spanOf(features);
+    requireRange(chosen, 0, p - 1, "features");
+    auto gain = Array<double>(nNodes * chosen.size());
+    auto index = Array<std::int32_t>(nNodes * chosen.size(), -1);
+    auto rising = Array<std::uint8_t>(nNodes * chosen.size());
+    {
+        nb::gil_scoped_release unlocked;
+        Interruptible own;
+        Control &control = given != nullptr ? *given : own;
+        Array<ScannedSplit> best(nNodes);
+        for (Index k = 0; k != chosen.size() && !control.stopRequested(); ++k)
+        {
+            Index const j = chosen[k];
+            scanSplits({gridOf(lowerRank).row(j), gridOf(lowerSample).row(j), gridOf(upperRank).row(j),
+                        gridOf(upperSample).row(j)},
+                       samples, l2, best.view(), control);
+            for (Index node = 0; node != nNodes; ++node)
+            {
+                gain[node * chosen.size() + k] = best[node].gain;
+                index[node * chosen.size() + k] = best[node].index;
+                rising[node * chosen.size() + k] = best[node].rising ? 1 : 0;
+            }
+        }
+    }
+    raisePending();
+    return nb::make_tuple(handOver(std::move(gain), nNodes, chosen.size()),
+                          handOver(std::move(index), nNodes, chosen.size()),
+                          handOver(std::move(rising), nNodes, chosen.size()));
+}
+
+nb::tuple pyFitLeaves(In<double, 1> rest, In<std::int8_t, 1> sign, In<double, 1> weight, In<Index, 1> start,
+                      In<std::int32_t, 1> leaf, In<double, 1> offset, In<Index, 1> groupStart,
+                      In<std::int32_t, 1> groupLeaf, Index leaves, bool exponential, double l2, double largest,
+                      Index rounds, Control *given)
+{
+    LeafProblem const problem{spanOf(rest),
+                              spanOf(sign),
+                              spanOf(weight),
+                              spanOf(start),
+                              spanOf(leaf),
+                              spanOf(offset),
+                              spanOf(groupStart),
+                              spanOf(groupLeaf),
+                              exponential ? BoostingLoss::exponential : BoostingLoss::logistic,
+                              l2,
+                              largest};
+    Index const n = problem.sign.size();
+    require(problem.rest.size() == n && problem.weight.size() == n && problem.start.size() == n + 1,
+            "rest, sign and weight must be of one length, start one longer");
+    require(problem.offset.size() == problem.leaf.size(), "leaf and offset must be of one length");
+    require(leaves >= 1 && l2 >= 0.0 && largest > 0.0 && rounds >= 0, "leaves >= 1, l2 >= 0, largest > 0, rounds >= 0");
+    require(problem.start[0] == 0 && problem.start[n] == problem.leaf.size(), "start must end with the entries");
+    for (Index i = 0; i != n; ++i)
+        require(problem.start[i] < problem.start[i + 1], "every sample reaches a leaf");
+    Index const groups = problem.groupStart.size() - 1;
+    require(groups >= 0 && problem.groupStart[0] == 0 && problem.groupStart[groups] == problem.groupLeaf.size(),
+            "group_start must begin with 0 and end with the entries");
+    for (Index g = 0; g != groups; ++g)
+        require(problem.groupStart[g] < problem.groupStart[g + 1], "every group has a leaf");
+    requireRange(problem.leaf, 0, leaves - 1, "leaf");
+    requireRange(problem.groupLeaf, 0, leaves - 1, "group_leaf");
+    Array<double> value(leaves);
+    double loss = 0.0;
+    {
+        nb::gil_scoped_release unlocked;
+        Interruptible own;
+        loss = fitLeaves(problem, value.view(), rounds, given != nullptr ? *given : own);
+    }
+    raisePending();
+    return nb::make_tuple(handOver(std::move(value)), loss);
+}
+
+nb::tuple pyStepExtremes(In<double, 1> cut, In<double, 1> value, In<double, 1> lower, In<double, 1> upper)
+{
+    auto const cuts = spanOf(cut), low = spanOf(lower), high = spanOf(upper);
+    require(spanOf(value).size() == cuts.size() + 1, "one value more than cuts");
+    require(low.size() == high.size(), "lower and upper must be of one length");
+    for (Index k = 0; k + 1 < cuts.size(); ++k)
+        require(cuts[k] < cuts[k + 1], "cuts must rise");
+    auto least = Array<double>::unwritten(low.size()), largest = Array<double>::unwritten(low.size());
+    {
+        nb::gil_scoped_release unlocked;
+        StepFunction const function(cuts, spanOf(value));
+        for (Index i = 0; i != low.size(); ++i)
+        {
+            auto const found = function.over(low[i], high[i]);
+            least[i] = found.least;
+            largest[i] = found.largest;
+        }
+    }
+    return nb::make_tuple(handOver(std::move(least)), handOver(std::move(largest)));
+}
+
+nb::tuple pyBoostingLoss(In<double, 1> margin, bool exponential)
+{
+    auto const margins = spanOf(margin);
+    Index const n = margins.size();
+    auto value = Array<double>::unwritten(n), slope = Array<double>::unwritten(n);
+    auto curvature = Array<double>::unwritten(n);
+    BoostingLoss const loss = exponential ? BoostingLoss::exponential : BoostingLoss::logistic;
+    for (Index i = 0; i != n; ++i)
+    {
+        LossAt const at = lossAt(loss, margins[i]);
+        value[i] = at.value;
+        slope[i] = at.slope;
+        curvature[i] = at.curvature;
+    }
+    return nb::make_tuple(handOver(std::move(value)), handOver(std::move(slope)), handOver(std::move(curvature)));
+}
+}  // namespace
+
+void bindBoosting(nb::module_ &m)
+{
+    m.def(
+        "scan_splits", pyScanSplits, array("lower_rank"), array("lower_sample"), array("upper_rank"),
+        array("upper_sample"), array("sign"), array("gradient"), array("curvature"), array("node"), nb::arg("n_nodes"),
+        nb::arg("l2"), array("features"), nb::arg("control").none() = nb::none(),
+        "Return, for the best split of each node on each of the features, gain, threshold index (-1 where none is any "
+        "good), and whether the right leaf has the larger value.");
+    m.def("fit_leaves", pyFitLeaves, array("rest"), array("sign"), array("weight"), array("start"), array("leaf"),
+          array("offset"), array("group_start"), array("group_leaf"), nb::arg("n_leaves"), nb::arg("exponential"),
+          nb::arg("l2"), nb::arg("largest"), nb::arg("rounds"), nb::arg("control").none() = nb::none(),
+          "Return values of leaves that minimise the loss of the worst-case margins, and that loss.");
+    m.def("step_extremes", pyStepExtremes, array("cut"), array("value"), array("lower"), array("upper"),
+          "Return the least and the largest value of a step function over each interval.");
+    m.def("boosting_loss", pyBoostingLoss, array("margin"), nb::arg("exponential"),
+          "Return the loss of margins and its first two derivatives.");
+}
+}  // namespace hardwood

@@ -1,0 +1,364 @@
+"""The boosting loop: one tree after another against the loss of the worst-case margins.
+
+For a score F and samples of sign y the robust loss is bounded by ``sum_i w_i loss(m_i)``, where m_i is at most the
+margin ``min_{x in box i} y_i F(x)`` that an attacker leaves (`hardwood.ensembles.boosting.margins`; exact for stumps).
+Each round
+
+1. takes the derivatives of the loss at the present margins,
+2. lets a weak learner propose where a tree splits (`hardwood.ensembles.boosting.weak`),
+3. fits the values of its leaves to the loss itself, every box counted with the worst leaf it reaches (the core,
+   `src/core/boosting/leaf_values.h`), and
+4. adds ``learning_rate`` times the tree. The loss is convex in the values, so it falls, whatever the rate in (0, 1].
+
+Two classes have one score. More have one each, learned against all others (one versus rest): a sample is certified
+where the least score of its class exceeds the largest score of every other class.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hardwood import _core
+from hardwood.arrays import BoolArray, FloatArray, IntArray
+from hardwood.ensembles.boosting.margins import Margins, ReachedLeaves, SignArray, StumpMargins, TreeMargins
+from hardwood.ensembles.boosting.weak import GreedyTrees, OptimalTrees, Priced
+from hardwood.ensembles.scores import Ensemble, Link, Rule, TreeOfScores
+from hardwood.problem.boxes import Boxes
+from hardwood.problem.problem import Problem
+from hardwood.tree.conversion import place
+from hardwood.tree.index_tree import IndexTree
+from hardwood.tree.tree import Tree
+
+LARGEST_VALUE = 8.0
+"""No leaf of a single tree adds more: exp(8) is a certainty of 0.9997."""
+GRID = 2.0**-24
+"""Values are whole multiples of this, so that sums of them are exact: the same in any order and in every language."""
+FITTING_ROUNDS = 20
+_NO_PROGRESS = 1e-7
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Round:
+    """What one round of boosting reached.
+
+    Attributes
+    ----------
+    number : int
+        From 1 on.
+    loss : float
+        Mean loss of the worst-case margins of the training samples, over all classes.
+    certified, validation : float
+        Share of the training and of the validation samples whose margins prove them right under attack; `validation` is
+        NaN where none were held out.
+    """
+
+    number: int
+    loss: float
+    certified: float
+    validation: float
+
+
+@dataclass(frozen=True, eq=False)
+class WeakTree:
+    """One tree of one score: the leaf of label k adds ``value[k]``."""
+
+    tree: Tree
+    value: FloatArray
+    score: int
+
+    def scored(self, n_scores: int) -> TreeOfScores:
+        """Return the tree as a member of an ensemble."""
+        tree, is_leaf = self.tree, self.tree.left < 0
+        value = np.zeros((tree.n_nodes, n_scores))
+        value[is_leaf, self.score] = self.value[tree.label[is_leaf]]
+        missing = np.zeros(tree.n_nodes, bool) if tree.missing_left is None else tree.missing_left
+        return TreeOfScores(tree.feature, tree.threshold, tree.left, tree.right, value, missing)
+
+
+@dataclass(frozen=True, eq=False)
+class Boosted:
+    """What boosting learned: a base score for each class, and the trees of every round.
+
+    `stopped_by` says what ended it: "rounds", "no progress", "validation", "time limit" or "interrupt".
+    """
+
+    base: FloatArray
+    rounds: tuple[tuple[WeakTree, ...], ...]
+    history: tuple[Round, ...]
+    stopped_by: str
+
+    def ensemble(self, problem: Problem, rounds: int | None = None, **described: Any) -> Ensemble:
+        """Return the first rounds (all by default) as an ensemble over the features of a problem."""
+        n_scores = len(self.base)
+        chosen = self.rounds if rounds is None else self.rounds[:rounds]
+        trees = [weak.scored(n_scores) for trees in chosen for weak in trees]
+        if not trees:
+            leaf = (np.array([-1]), np.array([np.nan]), np.array([-1]), np.array([-1]))
+            trees = [TreeOfScores(*leaf, np.zeros((1, n_scores)), np.zeros(1, bool))]
+        return Ensemble(
+            trees,
+            self.base,
+            Rule(Link.CUTOFF if n_scores == 1 else Link.ARGMAX),
+            problem.classes,
+            problem.n_features,
+            problem.feature_names,
+            takes_missing=problem.allows_missing,
+            library="hardwood",
+            encoding=problem.encoding,
+            **described,
+        )
+
+
+@dataclass(frozen=True)
+class BoostingLearner:
+    """How to boost; see `hardwood.RobustBoostingClassifier` for the parameters."""
+
+    n_estimators: int = 100
+    learning_rate: float = 0.1
+    max_depth: int = 1
+    loss: str = "logistic"
+    base: str = "greedy"
+    l2_regularization: float = 1.0
+    subsample: float = 1.0
+    max_features: int | None = None
+    n_iter_no_change: int | None = None
+    tree_time_limit: float = 10.0
+    n_jobs: int = 1
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the margins kept are those that an attacker leaves, and no mere bounds on them."""
+        return self.max_depth == 1
+
+    def run(
+        self,
+        problem: Problem,
+        held_out: Boxes | None = None,
+        *,
+        random_state: int = 0,
+        control: _core.Control | None = None,
+        on_round: Callable[[Round], None] | None = None,
+    ) -> Boosted:
+        """Boost on a problem.
+
+        Parameters
+        ----------
+        problem : Problem
+        held_out : Boxes or None
+            Samples whose certified share decides how many rounds are kept.
+        random_state : int
+        control : Control or None
+            Ends it early, with the rounds so far.
+        on_round : callable or None
+            Called after every round.
+        """
+        control = _core.Control() if control is None else control
+        run = _Run(self, problem, held_out, np.random.default_rng(random_state), control)
+        history: list[Round] = []
+        rounds: list[tuple[WeakTree, ...]] = []
+        reason = "rounds"
+        best = 0
+        try:
+            for number in range(1, self.n_estimators + 1):
+                trees = run.next_round()
+                if control.stopped:
+                    reason = "time limit"
+                    break
+                if not trees:
+                    reason = "no progress"
+                    break
+                rounds.append(trees)
+                history.append(run.state(number))
+                if on_round is not None:
+                    on_round(history[-1])
+                if held_out is not None:
+                    if history[-1].validation > (history[best].validation if best < len(history) else -1.0):
+                        best = number - 1
+                    if self.n_iter_no_change is not None and number - 1 - best >= self.n_iter_no_change:
+                        reason = "validation"
+                        break
+        except KeyboardInterrupt:
+            reason = "interrupt"
+            rounds = rounds[: len(history)]
+        if held_out is not None and history:
+            rounds, history = rounds[: best + 1], history[: best + 1]
+        return Boosted(run.base, tuple(rounds), tuple(history), reason)
+
+
+class _Score:
+    """One score: its samples' signs, margins and weak learner."""
+
+    def __init__(self, learner: BoostingLearner, problem: Problem, number: int, held_out: Boxes | None) -> None:
+        two = problem.n_classes == 2
+        positive = 1 if two else number
+        self.number, self.problem = number, problem
+        self.sign = _signs(problem.label, positive)
+        self.base = float(on_grid(np.float64(best_constant(self.sign, problem.weight, learner.loss))))
+        kind = StumpMargins if learner.is_exact else TreeMargins
+        self.margins: Margins = kind(problem.lower, problem.upper, self.sign, self.base)
+        self.held_out: Margins | None = None
+        if held_out is not None:
+            self.held_out = kind(held_out.lower, held_out.upper, _signs(held_out.label, positive), self.base)
+        if learner.base == "search":
+            asked = problem if two else problem.replace(label=(self.sign > 0).astype(np.int64), classes=np.arange(2))
+            self.weak: Any = OptimalTrees(asked, learner.max_depth, learner.tree_time_limit, learner.n_jobs)
+        else:
+            self.weak = GreedyTrees(problem, learner.max_depth, learner.l2_regularization, learner.n_jobs)
+        # Every leaf has a label of its own while it has no value yet.
+        self.leaves_as_classes = problem.replace(classes=np.arange(2**learner.max_depth))
+
+
+class _Run:
+    def __init__(
+        self,
+        learner: BoostingLearner,
+        problem: Problem,
+        held_out: Boxes | None,
+        rng: np.random.Generator,
+        control: _core.Control,
+    ) -> None:
+        self.learner, self.problem, self.rng, self.control = learner, problem, rng, control
+        self.exponential = learner.loss == "exponential"
+        self.held_out = held_out
+        problem.endpoints  # noqa: B018  # before copies are made that would each sort again
+        n_scores = 1 if problem.n_classes == 2 else problem.n_classes
+        self.scores = [_Score(learner, problem, number, held_out) for number in range(n_scores)]
+        self.base: FloatArray = np.array([score.base for score in self.scores])
+
+    def next_round(self) -> tuple[WeakTree, ...]:
+        """Add a tree to every score; nothing where no tree lowers any loss, or when it is stopped."""
+        weight = self._drawn()
+        features = self._drawn_features()
+        found = []
+        for score in self.scores:
+            weak = self._fit(score, weight, features)
+            if self.control.stopped:
+                return ()
+            if weak is not None:
+                found.append((score, weak))
+        for score, weak in found:
+            score.margins.add(weak.tree, weak.value)
+            if score.held_out is not None:
+                score.held_out.add(weak.tree, weak.value)
+        return tuple(weak for _, weak in found)
+
+    def state(self, number: int) -> Round:
+        """Return what has been reached."""
+        weight = self.problem.weight
+        losses = [_core.boosting_loss(score.margins.total, self.exponential)[0] for score in self.scores]
+        certified = certified_by(np.stack([score.margins.total for score in self.scores]), self.problem.label)
+        validation = math.nan
+        if self.held_out is not None:
+            margins = np.stack([score.held_out.total for score in self.scores if score.held_out is not None])
+            right = certified_by(margins, self.held_out.label)
+            validation = float(self.held_out.weight @ right / self.held_out.weight.sum())
+        return Round(
+            number,
+            float(sum(weight @ loss for loss in losses) / weight.sum()),
+            float(weight @ certified / weight.sum()),
+            validation,
+        )
+
+    def _drawn(self) -> FloatArray:
+        weight = self.problem.weight
+        if self.learner.subsample == 1.0:
+            return weight
+        count = max(1, round(self.learner.subsample * len(weight)))
+        drawn = np.zeros(len(weight))
+        drawn[self.rng.choice(len(weight), count, replace=False)] = 1.0
+        return np.asarray(weight * drawn)
+
+    def _drawn_features(self) -> IntArray:
+        p, most = self.problem.n_features, self.learner.max_features
+        if most is None or most >= p:
+            return np.arange(p)
+        return np.sort(self.rng.choice(p, most, replace=False))
+
+    def _fit(self, score: _Score, weight: FloatArray, features: IntArray) -> WeakTree | None:
+        """Return the tree that lowers the loss most, its values shrunk; None if none lowers it."""
+        _, slope, curvature = _core.boosting_loss(score.margins.total, self.exponential)
+        priced = Priced(score.sign, -weight * slope, weight * curvature)
+        best: tuple[float, Tree, FloatArray] | None = None
+        for index_tree in score.weak.candidates(priced, features, self.control):
+            tree = place(index_tree, score.leaves_as_classes)
+            leaves = score.margins.leaves_of(tree)
+            value, loss = self._values(tree, index_tree, leaves, score.sign, weight)
+            if best is None or loss < best[0] * (1 - _ROUNDING):
+                best = (loss, tree, value)
+        if best is None or self.control.stopped:
+            return None
+        before = float(weight @ _core.boosting_loss(score.margins.total, self.exponential)[0])
+        if not best[0] < before * (1 - _NO_PROGRESS):
+            return None
+        return WeakTree(best[1], on_grid(self.learner.learning_rate * best[2]), score.number)
+
+    def _values(
+        self, tree: Tree, index_tree: IndexTree, leaves: ReachedLeaves, sign: SignArray, weight: FloatArray
+    ) -> tuple[FloatArray, float]:
+        groups = list(leaf_groups(tree))
+        start = np.concatenate([[0], np.cumsum([len(group) for group in groups])]).astype(np.int64)
+        return _core.fit_leaves(
+            leaves.rest,
+            sign,
+            weight,
+            leaves.start,
+            leaves.leaf,
+            leaves.offset,
+            start,
+            np.concatenate(groups).astype(np.int32),
+            int(index_tree.label.max()) + 1,
+            self.exponential,
+            self.learner.l2_regularization,
+            LARGEST_VALUE,
+            FITTING_ROUNDS,
+            self.control,
+        )
+
+
+def leaf_groups(tree: Tree) -> Iterator[IntArray]:
+    """Yield the labels of the leaves below every node: what moves together while values are fitted."""
+    below: dict[int, list[int]] = {}
+    for node in range(tree.n_nodes - 1, -1, -1):
+        is_leaf = tree.left[node] < 0
+        below[node] = [int(tree.label[node])] if is_leaf else below[int(tree.left[node])] + below[int(tree.right[node])]
+    for node in range(tree.n_nodes):
+        yield np.array(below[node])
+
+
+def best_constant(sign: SignArray, weight: FloatArray, loss: str) -> float:
+    """Return the score that has the least loss without any tree: the log of the odds, half of it for ``exp(-m)``."""
+    positive, negative = (float(weight[side].sum()) for side in (sign > 0, sign < 0))
+    if positive == 0 or negative == 0:
+        return math.copysign(LARGEST_VALUE, positive - negative)
+    odds = math.log(positive / negative)
+    return float(np.clip(odds / 2 if loss == "exponential" else odds, -LARGEST_VALUE, LARGEST_VALUE))
+
+
+def on_grid(values: Any) -> Any:
+    """Round to whole multiples of `GRID`."""
+    return np.round(values / GRID) * GRID
+
+
+def certified_by(margins: FloatArray, label: IntArray) -> BoolArray:
+    """Whether margins prove samples right: of shape (1, n) for two classes, else (n_classes, n), one versus rest.
+
+    With several scores ``margin_y = min F_y`` for the true class and ``margin_k = -max F_k`` for every other.
+    """
+    if len(margins) == 1:
+        return np.asarray(margins[0] > 0)
+    rows = np.arange(len(label))
+    known = label >= 0
+    truth = margins[np.maximum(label, 0), rows]
+    rivals = margins.copy()
+    rivals[np.maximum(label, 0), rows] = np.inf
+    return np.asarray((truth + rivals.min(axis=0) > 0) & known)
+
+
+def _signs(label: IntArray, positive: int) -> SignArray:
+    return np.where(label == positive, 1, -1).astype(np.int8)

@@ -1,0 +1,175 @@
+"""Where the trees of robust boosting split: greedily by what the loss gains, or optimally by what an attacker leaves.
+
+Both work on the ranks of a problem and return trees whose leaves are numbered (label k is leaf k); values come later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from hardwood import _core
+from hardwood.arrays import FloatArray, Int32Array, IntArray
+from hardwood.ensembles.boosting.margins import SignArray
+from hardwood.problem.problem import Problem
+from hardwood.solvers.parallel import in_threads
+from hardwood.solvers.result import EndReason
+from hardwood.solvers.solve import solve
+from hardwood.tree.conversion import to_indices
+from hardwood.tree.index_tree import IndexTree
+
+CANDIDATES = 3
+"""So many features' best stumps are fitted exactly, and the best of them is taken."""
+RESOLUTION = 1000
+"""Weights of the optimal trees are whole shares of the largest, in so many steps."""
+_NO_GAIN = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Priced:
+    """What a round of boosting asks for: derivatives of the loss of the worst-case margins.
+
+    `gradient` is minus the first derivative, `curvature` the second; both are zero for samples that are left out.
+    """
+
+    sign: SignArray
+    gradient: FloatArray
+    curvature: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class GreedyTrees:
+    """Trees grown level by level on the second-order gain (`src/core/boosting/split_scan.h`).
+
+    A sample that reaches both sides of a split goes on where its margin would be the smaller one.
+    """
+
+    problem: Problem
+    max_depth: int
+    l2: float
+    n_jobs: int = 1
+
+    @cached_property
+    def _ends(self) -> tuple[Int32Array, Int32Array, Int32Array, Int32Array]:
+        found = []
+        for rank in (self.problem.lower_rank, self.problem.upper_rank):
+            columns = np.ascontiguousarray(rank.T)
+            order = np.argsort(columns, axis=1, kind="stable").astype(np.int32)
+            found += [np.ascontiguousarray(np.take_along_axis(columns, order, axis=1)), order]
+        return found[0], found[1], found[2], found[3]
+
+    def candidates(self, priced: Priced, features: IntArray, control: _core.Control) -> list[IndexTree]:
+        """Return trees to choose from, the most promising first; none where no split gains anything."""
+        node = np.where(priced.curvature > 0, 0, -1).astype(np.int32)
+        if self.max_depth == 1:
+            gain, index, _ = self._scan(priced, node, 1, features, control)
+            best = np.argsort(-_rounded(gain[0]), kind="stable")[:CANDIDATES]
+            return [_stump(int(features[k]), int(index[0, k])) for k in best if index[0, k] >= 0]
+        tree = self._grow(priced, node, features, control)
+        return [] if tree.n_nodes == 1 else [tree]
+
+    def _grow(self, priced: Priced, node: Int32Array, features: IntArray, control: _core.Control) -> IndexTree:
+        columns: tuple[list[int], ...] = ([-1], [-1], [-1], [-1])
+        feature, index, left, right = columns
+        open_nodes = [0]
+        for _ in range(self.max_depth):
+            gain, at, rising = self._scan(priced, node, len(open_nodes), features, control)
+            if control.stopped:
+                break
+            enough = self._gain_of_leaves(priced, node, len(open_nodes))
+            children: list[int] = []
+            following = np.full_like(node, -1)
+            for k, parent in enumerate(open_nodes):
+                best = int(np.argmax(_rounded(gain[k])))
+                if at[k, best] < 0 or gain[k, best] <= enough[k] * (1 + _NO_GAIN):
+                    continue
+                feature[parent], index[parent] = int(features[best]), int(at[k, best])
+                for column in columns:
+                    column.extend([-1, -1])
+                left[parent], right[parent] = len(feature) - 2, len(feature) - 1
+                here = np.flatnonzero(node == k)
+                goes_right = self._worse_side(priced, here, feature[parent], index[parent], bool(rising[k, best]))
+                following[here] = len(children) + goes_right
+                children += [left[parent], right[parent]]
+            node, open_nodes = following, children
+            if not children:
+                break
+        arrays = [np.array(column) for column in columns]
+        return numbered(IndexTree(arrays[0], arrays[1], arrays[2], arrays[3], np.zeros(len(feature), np.int64)))
+
+    def _worse_side(self, priced: Priced, here: IntArray, j: int, t: int, rising: bool) -> IntArray:
+        """Return 1 where a sample goes on to the right: it cannot go left, or right is worse for it."""
+        goes_left = self.problem.lower_rank[here, j] <= t
+        goes_right = self.problem.upper_rank[here, j] > t
+        right_is_worse = (priced.sign[here] < 0) == rising
+        return np.asarray(goes_right & (~goes_left | right_is_worse), dtype=np.int64)
+
+    def _gain_of_leaves(self, priced: Priced, node: Int32Array, count: int) -> FloatArray:
+        inside = node >= 0
+        slope = np.bincount(node[inside], (priced.sign * priced.gradient)[inside], count)
+        curvature = np.bincount(node[inside], priced.curvature[inside], count) + self.l2
+        return np.asarray(np.divide(slope**2, 2 * curvature, out=np.zeros(count), where=curvature > 0))
+
+    def _scan(
+        self, priced: Priced, node: Int32Array, count: int, features: IntArray, control: _core.Control
+    ) -> tuple[FloatArray, Int32Array, np.ndarray[tuple[int, ...], np.dtype[np.uint8]]]:
+        def scan(part: IntArray) -> tuple[FloatArray, Int32Array, np.ndarray[tuple[int, ...], np.dtype[np.uint8]]]:
+            return _core.scan_splits(
+                *self._ends, priced.sign, priced.gradient, priced.curvature, node, count, self.l2, part, control
+            )
+
+        parts = [part for part in np.array_split(features, min(self.n_jobs, len(features))) if len(part)]
+        found = in_threads(scan, ((part,) for part in parts), len(parts))
+        gain, index, rising = (np.concatenate(column, axis=1) for column in zip(*found, strict=True))
+        return gain, index, rising
+
+
+@dataclass(frozen=True, eq=False)
+class OptimalTrees:
+    """Trees that lose the least gradient to the attacker, by the exact search.
+
+    Samples are weighted by the derivative of the loss, as in AdaBoost over robust trees (Guo, Teng, Gao & Zhou, "Fast
+    Provably Robust Decision Trees and Boosting", ICML 2022), where the tree was a greedy one. `problem` has two
+    classes, the second of which is the one of sign +1.
+    """
+
+    problem: Problem
+    max_depth: int
+    time_limit: float
+    n_jobs: int = 1
+
+    def candidates(self, priced: Priced, features: IntArray, control: _core.Control) -> list[IndexTree]:
+        """Return the best tree found in time; none where a leaf is as good."""
+        largest = float(priced.gradient.max(initial=0.0))
+        if largest <= 0:
+            return []
+        weight = np.round(priced.gradient * (RESOLUTION / largest))
+        if not weight.any():
+            return []
+        asked = self.problem.replace(weight=weight, max_depth=self.max_depth)
+        if len(features) < self.problem.n_features:
+            asked = asked.without_features(np.setdiff1d(np.arange(asked.n_features), features))
+        result = solve(asked, "search", time_limit=self.time_limit, n_jobs=self.n_jobs)
+        if result.stopped_by is EndReason.INTERRUPT:
+            raise KeyboardInterrupt
+        tree = numbered(to_indices(result.tree, self.problem))
+        return [] if tree.n_nodes == 1 else [tree]
+
+
+def _rounded(gain: FloatArray) -> FloatArray:
+    """Make gains equal that differ only by the order of summation, so that the first of them is taken."""
+    return np.round(gain / max(float(gain.max(initial=0.0)), 1e-300), 9)
+
+
+def numbered(tree: IndexTree) -> IndexTree:
+    """Return a tree whose leaves have their own numbers as labels."""
+    is_leaf = tree.left < 0
+    label = np.where(is_leaf, np.cumsum(is_leaf) - 1, -1)
+    return IndexTree(tree.feature, tree.index, tree.left, tree.right, label)
+
+
+def _stump(feature: int, index: int) -> IndexTree:
+    columns = ([feature, -1, -1], [index, -1, -1], [1, -1, -1], [2, -1, -1], [-1, 0, 1])
+    return IndexTree(*(np.array(column) for column in columns))

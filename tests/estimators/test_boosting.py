@@ -1,0 +1,214 @@
+"""Robust boosting: its objective counted anew, its certificates against every cell, its file, stages and limits."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hardwood import InvalidInputError, RobustBoostingClassifier, as_ensemble, load_model, robustness
+from hardwood.ensembles.boosting.learner import best_constant
+from hardwood.ensembles.verification import AttackedSamples
+
+KINDS: dict[str, dict[str, Any]] = {
+    "stumps": {},
+    "exponential": {"loss": "exponential"},
+    "trees": {"max_depth": 2},
+    "deep": {"max_depth": 3, "subsample": 0.7, "max_features": "sqrt"},
+    "optimal stumps": {"base": "search"},
+    "optimal trees": {"base": "search", "max_depth": 2, "loss": "exponential"},
+}
+
+
+def table(seed: int, n: int = 60, p: int = 3, classes: int = 2) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, p)).round(2)
+    score = X[:, 0] + X[:, 1] * X[:, -1] + 0.2 * rng.random(n)
+    return X, np.digitize(score, np.quantile(score, np.arange(1, classes) / classes))
+
+
+def cells(model: RobustBoostingClassifier, low: Any, high: Any) -> np.ndarray[Any, Any]:
+    """One point of every cell of a box."""
+    axes = []
+    for j in range(len(low)):
+        cuts = {float(b) for t in model.ensemble_.trees for f, b in zip(t.feature, t.threshold, strict=True) if f == j}
+        axes.append([low[j], *(float(np.nextafter(b, np.inf)) for b in sorted(cuts) if low[j] <= b < high[j])])
+    return np.array(list(product(*axes)))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_point_of_a_certified_box_is_misclassified(kind: str, classes: int) -> None:
+    for seed in range(3):
+        X, y = table(seed, classes=classes)
+        model = RobustBoostingClassifier(6, attack=0.05, learning_rate=0.5, random_state=seed, **KINDS[kind]).fit(X, y)
+        found = robustness(model, X, y, 0.05)
+        low, high = AttackedSamples.prepare(model.ensemble_, X, y, 0.05).boxes()
+        truth = [bool(np.all(model.predict(cells(model, low[i], high[i])) == y[i])) for i in range(len(X))]
+        assert found.is_robust.tolist() == truth
+        certified = list(model.staged_certified_score(X, y))
+        assert len(certified) == model.n_estimators_
+        assert certified[-1] <= np.mean(truth) == model.adversarial_score(X, y)
+        if KINDS[kind].get("max_depth", 1) == 1 and classes == 2:
+            assert certified[-1] == np.mean(truth)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_loss_is_that_of_the_worst_point_of_every_box(kind: str) -> None:
+    """Exact for stumps; for deeper trees what is minimised is never below the loss that an attacker forces."""
+    for seed in range(3):
+        X, y = table(seed, 40)
+        options = {"learning_rate": 0.4, "l2_regularization": 0.1, **KINDS[kind]}
+        model = RobustBoostingClassifier(5, attack=0.08, random_state=seed, **options).fit(X, y)
+        low, high = AttackedSamples.prepare(model.ensemble_, X, y, 0.08).boxes()
+        sign = np.where(y == 1, 1, -1)
+        margin = np.array(
+            [(sign[i] * model.decision_function(cells(model, low[i], high[i]))).min() for i in range(len(X))]
+        )
+        forced = np.mean(np.exp(-margin) if model.loss == "exponential" else np.logaddexp(0, -margin))
+        claimed = model.history_[-1].loss
+        assert claimed >= forced - 1e-9
+        if model.max_depth == 1:
+            assert claimed == pytest.approx(forced, rel=1e-9)
+        losses = [state.loss for state in model.history_]
+        if model.subsample == 1.0:
+            assert all(b < a for a, b in pairwise(losses))
+
+
+def test_weights_count_like_copies() -> None:
+    X, y = table(0)
+    weight = np.random.default_rng(0).integers(0, 3, len(X))
+    copies = np.repeat(np.arange(len(X)), weight)
+    one = RobustBoostingClassifier(8, attack=0.05).fit(X, y, weight)
+    two = RobustBoostingClassifier(8, attack=0.05).fit(X[copies], y[copies])
+    assert np.allclose(one.decision_function(X), two.decision_function(X), atol=1e-5)
+
+
+def test_without_rounds_to_gain_the_prior_is_left() -> None:
+    model = RobustBoostingClassifier(5, attack=10.0).fit([[0.0], [1.0], [2.0]], ["a", "b", "b"])
+    assert model.stopped_by_ == "no progress"
+    assert model.n_estimators_ == 0
+    assert model.predict([[0.0]]).tolist() == ["b"]
+    assert model.decision_function([[0.0]])[0] == pytest.approx(np.log(2), abs=1e-6)
+    assert best_constant(np.array([1, 1, -1], np.int8), np.ones(3), "exponential") == pytest.approx(np.log(2) / 2)
+
+
+def test_early_stopping_keeps_the_rounds_up_to_the_best_on_what_was_held_out() -> None:
+    X, y = table(1, 300)
+    model = RobustBoostingClassifier(60, attack=0.05, n_iter_no_change=5, validation_fraction=0.3).fit(X, y)
+    scores = [state.validation for state in model.history_]
+    assert scores[-1] == max(scores)
+    assert scores.index(max(scores)) == len(scores) - 1
+    assert model.n_estimators_ == len(scores) <= 60
+    with pytest.raises(InvalidInputError, match="validation_fraction"):
+        RobustBoostingClassifier(5, n_iter_no_change=1, validation_fraction=0.01).fit(X[:4], [0, 1, 0, 1])
+
+
+def test_stages_end_with_the_model() -> None:
+    X, y = table(2, classes=3)
+    model = RobustBoostingClassifier(7, attack=0.03, max_depth=2).fit(X, y)
+    assert np.array_equal(list(model.staged_predict(X))[-1], model.predict(X))
+    assert np.array_equal(list(model.staged_decision_function(X))[-1], model.decision_function(X))
+    assert list(model.staged_score(X, y))[-1] == model.score(X, y)
+    shares = model.predict_proba(X)
+    assert np.allclose(shares.sum(axis=1), 1)
+    assert np.array_equal(model.classes_[shares.argmax(axis=1)], model.predict(X))
+
+
+def test_a_saved_model_answers_the_same(tmp_path: Path) -> None:
+    X, y = table(3, classes=3)
+    names = [f"f{j}" for j in range(X.shape[1])]
+    frame = pd.DataFrame(X, columns=names)
+    model = RobustBoostingClassifier(6, attack={"f0": 0.05}, max_depth=2).fit(frame, y)
+    model.save(tmp_path / "model.json")
+    again = load_model(tmp_path / "model.json")
+    points = pd.DataFrame(np.random.default_rng(0).random((500, 3)).round(3), columns=names)
+    assert np.array_equal(again.predict(points), model.predict(points))
+    assert np.array_equal(again.ensemble.scores(points), model.ensemble_.scores(points))
+    assert again.attack == model.attack_
+    assert again.training["solver"] == "boosting"
+    assert np.array_equal(as_ensemble(tmp_path / "model.json").predict(points), model.predict(points))
+
+
+def test_missing_values_may_be_anything() -> None:
+    X, y = table(4, 120)
+    X = np.where(np.random.default_rng(4).random(X.shape) < 0.1, np.nan, X)
+    model = RobustBoostingClassifier(8, attack=0.02, missing="reachable", learning_rate=0.5).fit(X, y)
+    found = model.robustness(X, y)
+    for i in np.flatnonzero(found.is_robust & np.isnan(X).any(axis=1)):
+        points = np.tile(X[i], (50, 1))
+        gaps = np.isnan(points)
+        points[gaps] = np.random.default_rng(int(i)).random(int(gaps.sum())) * 3 - 1
+        assert np.all(model.predict(points) == y[i])
+        assert model.predict(X[[i]])[0] == y[i]
+    with pytest.raises(InvalidInputError, match="NaN"):
+        RobustBoostingClassifier(2).fit(X, y)
+
+
+def test_categories_are_asked_for_and_what_may_become_what_is_respected() -> None:
+    rng = np.random.default_rng(5)
+    shop = rng.choice(["food", "games", "travel"], 90)
+    amount = rng.random(90).round(2)
+    y = np.where(shop == "travel", "check", np.where(amount > 0.6, "check", "ok"))
+    frame = pd.DataFrame({"shop": pd.Categorical(shop), "amount": amount})
+    attack = {"shop": {"travel": ["food"]}, "amount": 0.05}
+    model = RobustBoostingClassifier(12, attack=attack, learning_rate=0.5).fit(frame, y)
+    assert model.score(frame, y) > 0.8
+    found = model.robustness(frame, y)
+    disguised = frame.assign(
+        shop=pd.Categorical(np.where(shop == "travel", "food", shop), frame["shop"].cat.categories)
+    )
+    assert np.all(model.predict(disguised)[found.is_robust] == y[found.is_robust])
+    assert not found.is_robust[(shop == "travel") & (amount < 0.5)].any()
+
+
+def test_a_time_limit_keeps_what_there_is() -> None:
+    X, y = table(6, 4000, 10)
+    started = time.monotonic()
+    model = RobustBoostingClassifier(100_000, attack=0.01, time_limit=0.5).fit(X, y)
+    assert time.monotonic() - started < 20
+    assert model.stopped_by_ == "time limit"
+    assert model.n_estimators_ == len(model.history_)
+
+
+def test_the_seed_decides_and_the_threads_do_not() -> None:
+    X, y = table(7, 200)
+    options: dict[str, Any] = {"attack": 0.02, "subsample": 0.5, "max_features": 2}
+    one, two, other = (
+        RobustBoostingClassifier(6, random_state=seed, n_jobs=jobs, **options).fit(X, y).decision_function(X)
+        for seed, jobs in ((0, 1), (0, 2), (1, 1))
+    )
+    assert np.array_equal(one, two)
+    assert not np.array_equal(one, other)
+
+
+def test_progress_is_told_round_by_round(capsys: pytest.CaptureFixture[str]) -> None:
+    X, y = table(8)
+    RobustBoostingClassifier(3, attack=0.05, verbose=1).fit(X, y)
+    assert [line.split(":")[0] for line in capsys.readouterr().err.splitlines()] == ["round 1", "round 2", "round 3"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"n_estimators": 0},
+        {"learning_rate": 0.0},
+        {"learning_rate": 1.5},
+        {"max_depth": 0},
+        {"loss": "hinge"},
+        {"base": "best"},
+        {"l2_regularization": -1.0},
+        {"subsample": 0.0},
+        {"max_features": "some"},
+        {"n_iter_no_change": 0},
+        {"time_limit": -1},
+    ],
+)
+def test_what_makes_no_sense_is_refused_by_name(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInputError, match=next(iter(wrong))):
+        RobustBoostingClassifier(**wrong).fit([[0.0], [1.0]], [0, 1])
