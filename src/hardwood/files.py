@@ -44,14 +44,26 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 def read_text(path: str | os.PathLike[str], what: str) -> str:
     """Read a text file; ``what`` says in messages what it should have been."""
+    data = read_bytes(path, what)
+    try:
+        return with_plain_newlines(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(f"cannot read {what} {path}: it is not UTF-8 text ({error.reason})") from error
+
+
+def read_bytes(path: str | os.PathLike[str], what: str) -> bytes:
+    """Read a file; ``what`` says in messages what it should have been."""
     name = _name_of(path, f"cannot read {what}")
     try:
-        with open(name, encoding="utf-8-sig") as stream:
+        with open(name, "rb") as stream:
             return stream.read()
     except OSError as error:
         raise InvalidInputError(f"cannot read {what} {name}: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise InvalidInputError(f"cannot read {what} {name}: it is not UTF-8 text ({error.reason})") from error
+
+
+def with_plain_newlines(text: str) -> str:
+    """Return a text in which every line ends as on this system's terminal, wherever it was written."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _name_of(path: Any, doing: str) -> str:

@@ -84,9 +84,9 @@ def test_epsilons_takes_several_files_at_once(data: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("bound", "--target", "nothing"), "no column 'nothing'"),
+        (("bound", "-a", "1", "--target", "nothing"), "no column 'nothing'"),
         (("bound", "--target", "label", "--attack", "speed=1"), "'speed'"),
-        (("bound", "--target", "label", "--weight", "nothing"), "no column 'nothing'"),
+        (("bound", "-a", "1", "--target", "label", "--weight", "nothing"), "no column 'nothing'"),
         (("epsilons", "--target", "label", "--step", "0"), "the step above 0"),
         (("epsilons", "--target", "label", "--step", "1e-9"), "at most 100000"),
         (("epsilons", "--target", "label", "--shares", "half"), "numbers between 0 and 1"),

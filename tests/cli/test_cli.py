@@ -31,7 +31,8 @@ def data(tmp_path: Path) -> Path:
 
 
 def fit(data: Path, *options: object, code: int = 0) -> str:
-    return run("fit", data, "--target", "label", "--drop", "id", "--solver", "greedy", *options, code=code)
+    attack = () if "--attack" in options else ("--attack", 0)
+    return run("fit", data, "--target", "label", "--drop", "id", "--solver", "greedy", *attack, *options, code=code)
 
 
 def test_fit_evaluate_predict_from_a_messy_file(data: Path, tmp_path: Path) -> None:
@@ -51,10 +52,10 @@ def test_fit_evaluate_predict_from_a_messy_file(data: Path, tmp_path: Path) -> N
 
     output = tmp_path / "out.csv"
     run("predict", model, data, "-o", output)
-    rows = list(csv.DictReader(output.read_text().splitlines()))
+    rows = list(csv.DictReader(output.read_text().splitlines(), delimiter=";"))
     expected = load_model(model).predict([[float(row["links"]), float(row["length"])] for row in rows])
     assert [row["prediction"] for row in rows] == expected.tolist()
-    assert run("predict", model, data).splitlines()[0] == "id,links,length,label,prediction"
+    assert run("predict", model, data).splitlines()[0] == "id;links;length;label;prediction"
     assert json.loads(run("predict", model, data, "--json"))["predictions"] == expected.tolist()
 
 
@@ -83,14 +84,15 @@ def test_whole_number_classes_match_between_files(tmp_path: Path) -> None:
     path = tmp_path / "numbers.csv"
     path.write_text("x,y\n0,0\n1,0\n2,1\n3,1\n")
     model = tmp_path / "model.json"
-    run("fit", path, "-t", "y", "--solver", "greedy", "-o", model)
+    run("fit", path, "-t", "y", "--attack", 0, "--holdout", 0, "--solver", "greedy", "-o", model)
     assert json.loads(run("evaluate", model, path, "-t", "y", "--json"))["accuracy"] == 1
 
 
 def test_weights_come_from_a_column(tmp_path: Path) -> None:
     path = tmp_path / "weighted.csv"
     path.write_text("x,w,y\n0,1,a\n1,9,b\n2,1,a\n")
-    report = json.loads(run("fit", path, "-t", "y", "--weight", "w", "--depth", 0, "--solver", "greedy", "--json"))
+    options = ("--attack", 0, "--weight", "w", "--depth", 0, "--solver", "greedy", "--holdout", 0, "--json")
+    report = json.loads(run("fit", path, "-t", "y", *options))
     assert report["objective"] == 2
 
 
@@ -104,7 +106,7 @@ def test_solvers_are_listed() -> None:
     ("arguments", "said"),
     [
         (["--target", "colour", "--drop", "id"], "no column 'colour'; its columns are id, links, length, label"),
-        (["--target", "label"], "column 'id' holds the text 'm;0'"),
+        (["--target", "label"], "--drop id"),
         (["--target", "label", "--drop", "weight"], "no column 'weight'"),
         (["--target", "label", "--drop", "id", "--attack", "size=1"], "feature 'size'; the features are 'links'"),
         (["--target", "label", "--drop", "id", "--attack", "-1"], "-1"),
@@ -140,7 +142,8 @@ def test_bad_requests_say_what_is_wrong_and_touch_no_file(
     model = tmp_path / "model.json"
     model.write_text("precious")
     output = [] if "-o" in arguments else ["-o", str(model)]
-    assert said in run("fit", data, "--solver", "greedy", *arguments, *output, code=1)
+    attack = [] if "--attack" in arguments else ["--attack", "0"]
+    assert said in run("fit", data, "--solver", "greedy", *attack, *arguments, *output, code=1)
     assert model.read_text() == "precious"
 
 
@@ -178,13 +181,13 @@ def test_a_file_that_cannot_be_read_is_named(command: list[str], data: Path, tmp
     fit(data, "-o", model)
     name, *options = command
     binary = tmp_path / "binary.csv"
-    binary.write_bytes(b"a,b\n\xff\xfe\n")
+    binary.write_bytes(b"a,b\n\xff\xfe\0\n")
     empty = tmp_path / "empty.csv"
     empty.write_text("")
     for table, message in (
         (tmp_path / "nothing.csv", "nothing.csv"),
         (tmp_path, "cannot read"),
-        (binary, "not UTF-8"),
+        (binary, "it is not text"),
         (empty, "is empty"),
     ):
         assert message in run(name, model, table, *options, code=1)
@@ -217,8 +220,9 @@ def test_names_that_are_no_functions_are_refused(name: str, language: str, data:
     [
         ["fit"],
         ["fit", "data.csv"],
-        ["fit", "data.csv", "-t", "y", "--depth", "two"],
-        ["fit", "data.csv", "-t", "y", "--start", "cold"],
+        ["fit", "data.csv", "-t", "y"],
+        ["fit", "data.csv", "-t", "y", "-a", "0", "--depth", "two"],
+        ["fit", "data.csv", "-t", "y", "-a", "0", "--start", "cold"],
         ["export", "model.json", "--to", "cobol"],
         ["explain", "model.json", "data.csv"],
         ["reproduce"],
@@ -268,7 +272,7 @@ def test_exit_codes_and_messages_of_the_installed_command(data: Path, tmp_path: 
         )
 
     assert command("--version").stdout.startswith("hardwood ")
-    failed = command("fit", tmp_path / "nowhere.csv", "--target", "label")
+    failed = command("fit", tmp_path / "nowhere.csv", "--target", "label", "--attack", "5%")
     assert failed.returncode == 1
     assert failed.stderr.startswith("Error: cannot read CSV file")
     assert "Traceback" not in failed.stderr

@@ -64,5 +64,5 @@ def test_saved_models_stand_beside_the_learners(csv: Path, tmp_path: Path) -> No
 
 
 def test_numbers_that_make_no_sense_are_refused(csv: Path) -> None:
-    assert "trees=0" in run("fit-ensemble", csv, "-t", "kind", "--trees", 0, code=1)
-    assert "learning_rate" in run("fit-ensemble", csv, "-t", "kind", "--learning-rate", 3, code=1)
+    assert "trees=0" in run("fit-ensemble", csv, "-t", "kind", "-a", 0, "--trees", 0, code=1)
+    assert "learning_rate" in run("fit-ensemble", csv, "-t", "kind", "-a", 0, "--learning-rate", 3, code=1)

@@ -362,12 +362,16 @@ class TestCommandLine:
         attack = tmp_path / "attack.toml"
         attack.write_text('[features]\namount = 2\n[features.shop]\ntravel = ["games"]\n')
         kinds = ("--categorical", "shop", "--missing", "reachable", "--attack", attack)
-        shown = self.run("fit", data, "-t", "label", "--depth", 1, "--solver", "greedy", *kinds, "-o", model)
+        shown = self.run(
+            "fit", data, "-t", "label", "--depth", 1, "--solver", "greedy", *kinds, "--holdout", 0, "-o", model
+        )
         assert "shop = food" in shown
         report = json.loads(self.run("evaluate", model, data, "-t", "label", "--json"))
         assert report["accuracy"] == 1
         assert report["adversarial_accuracy"] == pytest.approx(5 / 6)
-        assert report["most_fragile"] == []
+        assert report["most_fragile"] == [
+            {"line": 7, "class": "ok", "bears": 0.0, "change": "shop missing -> not food"}
+        ]
         assert self.run("predict", model, data).splitlines()[-1] == "?,15,ok,ok"
         assert "shop = food" in self.run("explain", model, data, "--row", 1)
         assert "\"shop\" = 'food'" in self.run("export", model, "--to", "sql")
@@ -375,9 +379,10 @@ class TestCommandLine:
     def test_text_and_gaps_are_refused_without_being_declared(self, tmp_path: Path) -> None:
         data = tmp_path / "shops.csv"
         data.write_text("shop,amount,label\nfood,10,ok\ntravel,,check\n")
-        refused = CliRunner().invoke(app, ["fit", str(data), "-t", "label", "--solver", "greedy"])
-        assert "declare it as categorical" in str(refused.exception)
+        refused = CliRunner().invoke(app, ["fit", str(data), "-t", "label", "-a", "1", "--solver", "greedy"])
+        assert "--categorical shop" in str(refused.exception)
+        assert "--missing reachable" in str(refused.exception)
         refused = CliRunner().invoke(
-            app, ["fit", str(data), "-t", "label", "--solver", "greedy", "--categorical", "shop"]
+            app, ["fit", str(data), "-t", "label", "-a", "1", "--solver", "greedy", "--categorical", "shop"]
         )
-        assert "has no value" in str(refused.exception)
+        assert "1 of 2 values missing" in str(refused.exception)

@@ -270,6 +270,7 @@ def test_notebooks_show_parameters_tree_and_proof(iris: tuple[pd.DataFrame, pd.S
     clf.fit(X, y)
     for shown in (clf._repr_html_(), clf._repr_mimebundle_()["text/html"]):
         assert "petal length (cm) &lt;=" in shown
+        assert "<svg role='img'" in shown
         assert "of 150 training weight" in shown
         assert "none: learned by a heuristic" in shown
     with sklearn.config_context(display="text"):

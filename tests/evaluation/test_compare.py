@@ -83,7 +83,7 @@ def test_all_learners_that_can_be_used_are_used_by_default(blobs: tuple[np.ndarr
     X, y = blobs
     told: list[str] = []
     three = np.where(X[:, 0] > 2, 2, y)
-    table = compare(X, three, 0.2, 1, time_limit=20, on_start=told.append)
+    table = compare(X, three, 0.2, 1, time_limit=20, on_start=lambda title, done, total: told.append(title))
     assert {row.name for row in table.rows} | set(table.left_out) == set(DEFAULT_METHODS)
     assert "two classes" in table.left_out["TREANT"]
     assert ("search" in table.left_out) == ("search" not in registered_solvers())
@@ -185,8 +185,44 @@ def test_the_command_prints_json(table_file: Path) -> None:
 
 
 def test_the_command_refuses_what_it_cannot_do(table_file: Path, tmp_path: Path) -> None:
-    assert ".png, .svg or .pdf" in run("compare", table_file, "-t", "class", "--plot", tmp_path / "x.txt", code=1)
-    assert "no folder" in run("compare", table_file, "-t", "class", "--plot", tmp_path / "no" / "x.png", code=1)
-    assert "'magic' is not known" in run("compare", table_file, "-t", "class", "--learners", "magic", code=1)
-    assert "--jobs 0" in run("compare", table_file, "-t", "class", "--jobs", 0, code=1)
-    assert "--jobs 100000" in run("compare", table_file, "-t", "class", "--jobs", 100_000, code=1)
+    assert ".png, .svg or .pdf" in run(
+        "compare", table_file, "-t", "class", "-a", "1", "--plot", tmp_path / "x.txt", code=1
+    )
+    assert "no folder" in run(
+        "compare", table_file, "-t", "class", "-a", "1", "--plot", tmp_path / "no" / "x.png", code=1
+    )
+    assert "'magic' is not known" in run("compare", table_file, "-t", "class", "-a", "1", "--learners", "magic", code=1)
+    assert "--jobs 0" in run("compare", table_file, "-t", "class", "-a", "1", "--jobs", 0, code=1)
+    assert "--jobs 100000" in run("compare", table_file, "-t", "class", "-a", "1", "--jobs", 100_000, code=1)
+
+
+def test_ctrl_c_ends_a_comparison_with_what_is_done(blobs: tuple[np.ndarray, np.ndarray]) -> None:
+    X, y = blobs
+
+    def start(title: str, done: int, total: int) -> None:
+        if done == 1:
+            raise KeyboardInterrupt
+
+    table = compare(X, y, 0.2, 1, learners=["CART", "GROOT", "search"], on_start=start)
+    assert table.was_interrupted
+    assert [row.name for row in table.rows] == ["CART"]
+    assert table.left_out == dict.fromkeys(("GROOT", "search"), "interrupted before it was done")
+
+
+def test_categories_gaps_and_weights_are_compared_too() -> None:
+    rng = np.random.default_rng(5)
+    X = np.empty((80, 2), dtype=object)
+    X[:, 0] = rng.random(80)
+    X[::9, 0] = np.nan
+    X[:, 1] = rng.choice(["red", "blue"], 80)
+    y = np.where((np.nan_to_num(X[:, 0].astype(float)) > 0.5) ^ (X[:, 1] == "red"), "a", "b")
+    table = compare(
+        X, y, {"size": 0.05}, 2, learners=["CART", "GROOT", "search"], sample_weight=np.arange(1.0, 81),
+        feature_names=("size", "colour"), categorical_features=["colour"], missing="reachable",
+    )  # fmt: skip
+    assert len(table.rows) == 3
+    assert table.rows[2].errors == pytest.approx(table.bound)
+    assert "forest" in compare(
+        X, y, 0.0, 1, missing="reachable", feature_names=("size", "colour"), categorical_features=["colour"],
+        learners=None, time_limit=5,
+    ).left_out  # fmt: skip

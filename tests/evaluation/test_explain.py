@@ -104,7 +104,7 @@ def test_the_command_explains_a_row_of_a_file(tmp_path: Path) -> None:
     data, model = tmp_path / "mail.csv", tmp_path / "model.json"
     data.write_text("links,length,label\n1,10,ham\n2,20,ham\n8,10,spam\n9,30,spam\n")
     runner = CliRunner()
-    arguments = ["fit", data, "-t", "label", "--attack", "links=2", "--solver", "greedy", "-o", model]
+    arguments = ["fit", data, "-t", "label", "--attack", "links=2", "--solver", "greedy", "--holdout", 0, "-o", model]
     assert runner.invoke(app, list(map(str, arguments))).exit_code == 0
     shown = runner.invoke(app, ["explain", str(model), str(data), "--row", "2"])
     assert shown.exit_code == 0
@@ -129,7 +129,7 @@ def test_the_command_writes_code(tmp_path: Path, language: str, said: str) -> No
     data, model = tmp_path / "mail.csv", tmp_path / "model.json"
     data.write_text("links,label\n1,ham\n8,spam\n")
     runner = CliRunner()
-    runner.invoke(app, ["fit", str(data), "-t", "label", "--solver", "greedy", "-o", str(model)])
+    runner.invoke(app, ["fit", str(data), "-t", "label", "-a", "0", "--solver", "greedy", "-o", str(model)])
     shown = runner.invoke(app, ["export", str(model), "--to", language, "--name", "spam"])
     assert said in shown.output
     output = tmp_path / "code"
@@ -141,7 +141,7 @@ def test_the_command_writes_onnx_to_a_file_and_refuses_words_of_c(tmp_path: Path
     data, model, output = tmp_path / "mail.csv", tmp_path / "model.json", tmp_path / "model.onnx"
     data.write_text("links,label\n1,ham\n8,spam\n")
     runner = CliRunner()
-    runner.invoke(app, ["fit", str(data), "-t", "label", "--solver", "greedy", "-o", str(model)])
+    runner.invoke(app, ["fit", str(data), "-t", "label", "-a", "0", "--solver", "greedy", "-o", str(model)])
     said = runner.invoke(app, ["export", str(model), "--to", "onnx"])
     assert "--output" in str(said.exception)
     assert runner.invoke(app, ["export", str(model), "--to", "onnx", "-o", str(output)]).exit_code == 0

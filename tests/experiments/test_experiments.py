@@ -16,13 +16,13 @@ from hardwood import InvalidInputError, Problem, Tree, adversarial_accuracy
 from hardwood.data.datasets import PAPER_RADII, Dataset
 from hardwood.data.fields import Fields
 from hardwood.evaluation.methods import Method, Recipe, find_method
+from hardwood.evaluation.nodes import LeafReach, SplitReach, describe_nodes
 from hardwood.evaluation.selection import Candidate
 from hardwood.experiments import charts, figures, scores, tables
 from hardwood.experiments.cells import BoundCell, Cell, CurveCell, FitCell, cell_from_fields, key_of, load_set, split
 from hardwood.experiments.grid import Grid
 from hardwood.experiments.grid_file import TABLE_METHODS, load_grid, shipped_grids
 from hardwood.experiments.log import Log, LogInUseError, open_log, read_log
-from hardwood.experiments.nodes import LeafReach, SplitReach, describe_nodes
 from hardwood.experiments.outcomes import BoundOutcome, Failure, FitOutcome, Scores
 from hardwood.experiments.published import PUBLISHED
 from hardwood.experiments.records import CellRecord, Record, record_from_dict, record_to_dict

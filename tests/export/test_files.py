@@ -113,7 +113,7 @@ def test_whole_number_labels_stay_numbers(tmp_path: Path) -> None:
         ("x,y\n1,a\nDelft,b\n", "line 3: column 'x' holds the text 'Delft'"),
         ("x,y\n1,a\n,b\n", "line 3: column 'x' has no value"),
         ("x,y\n1,a\nNA,b\n", "line 3: column 'x' has no value"),
-        ("x,y\n1,a\nnan,b\n", "line 3: column 'x' holds 'nan'"),
+        ("x,y\n1,a\nnan,b\n", "line 3: column 'x' has no value"),
         ("x,y\n1,a\ninf,b\n", "line 3: column 'x' holds 'inf'"),
         ("x,y\n1,a\n2,\n", "line 3: the target column 'y' is empty"),
         ("a,b\n1,2\n", "has no column 'x'; its columns are a, b"),

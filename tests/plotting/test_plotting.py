@@ -114,8 +114,9 @@ def test_regions_show_every_sample_once_and_an_arrow_for_each_success() -> None:
 
 
 def test_regions_are_chosen_by_name_or_number() -> None:
-    ax = plot_regions(CLF, X, NAMES, features=("sepal width (cm)", 3))
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("sepal width (cm)", "petal width (cm)")
+    ax = plot_regions(CLF, X, NAMES, features=("petal length (cm)", 1), fixed={3: 1.6})
+    assert ax.get_title(loc="left") in ("", "slice at petal width (cm) = 1.6")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("petal length (cm)", "sepal width (cm)")
     for features, said in ((("age", 0), "names 'age'"), ((0, 9), "numbered 0 to 3"), ((1, 1), "two different")):
         with pytest.raises(InvalidInputError, match=said):
             plot_regions(CLF, X, NAMES, features=features)
@@ -124,9 +125,38 @@ def test_regions_are_chosen_by_name_or_number() -> None:
         plot_regions(one, [[0.0], [1.0]], [0, 1])
 
 
+def test_regions_refuse_to_mislead() -> None:
+    """With petals as short as a setosa's every flower looks like one, whatever the tree says about it."""
+    with pytest.raises(InvalidInputError, match="of 150 samples where the tree does not see them"):
+        plot_regions(CLF, X, NAMES, features=(0, 1), fixed={2: 1.0, 3: 0.2})
+    ax = plot_regions(CLF, X, NAMES, features=(2, 3))
+    assert ax.get_title(loc="left") == ""
+    box = ax.get_legend()
+    assert box is not None
+    assert not any("slice" in entry.get_text() for entry in box.get_texts())
+
+
+def test_the_curve_is_in_multiples_of_the_models_own_attack() -> None:
+    cart = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, NAMES)
+    ax = plot_robustness_curve({"CART": cart, "robust": CLF}, X, NAMES)
+    assert ax.get_xlabel() == "multiples of the attack (every feature ±0.3)"
+    assert "trained against" in texts(ax)
+    assert [float(np.asarray(line.get_xdata())[0]) for line in ax.lines if len(np.asarray(line.get_xdata())) == 2] == [
+        1
+    ]
+    other = GreedyRobustTreeClassifier(2, attack=0.1).fit(X, NAMES)
+    with pytest.raises(InvalidInputError, match="trained against different attacks"):
+        plot_robustness_curve({"one": CLF, "other": other}, X, NAMES)
+    with pytest.raises(InvalidInputError, match="none of the models"):
+        plot_robustness_curve(cart, X, NAMES)
+    assert (
+        plot_robustness_curve({"one": CLF, "other": other}, X, NAMES, attack=1).get_xlabel() == "radius of the attack"
+    )
+
+
 def test_the_robustness_curve_is_the_exact_accuracy_at_every_radius() -> None:
     cart = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, NAMES)
-    ax = plot_robustness_curve({"CART": cart, "robust": CLF}, X, NAMES, mark=0.3)
+    ax = plot_robustness_curve({"CART": cart, "robust": CLF}, X, NAMES, attack=1.0, mark=0.3)
     line = ax.lines[1]
     radius, share = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
     for r in (0.0, 0.1, 0.25, 0.3, 0.777):

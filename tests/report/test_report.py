@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,12 +19,9 @@ from hardwood.experiments.log import Log, open_log
 from hardwood.experiments.outputs import write_report
 from hardwood.experiments.runner import lost_record, run_cell, run_grid
 from hardwood.report.page import render
+from report.browser import choose, find, press, set_width, texts
 from strategies import hostile_texts
 
-BROWSER = (
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--no-first-run",
-)  # fmt: skip
 METHODS_RUN = (find_method("GROOT"), find_method("TREANT"))
 
 
@@ -51,33 +45,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> tuple[Log, Path]:
     return log, folder / "report.html"
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    driver = shutil.which("chromedriver")
-    if chromium is None or driver is None:
-        pytest.skip("no Chromium here; the report is tested where the Debian packages chromium and chromium-driver are")
-    # Where there is a browser, these tests run: a missing selenium is a failure, not a reason to skip.
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    with tempfile.TemporaryDirectory() as profile:
-        for argument in (*BROWSER, f"--user-data-dir={profile}"):
-            options.add_argument(argument)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-        started = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
-        yield started
-        started.quit()
-
-
 def fit_cells(log: Log) -> list[FitCell]:
     return [record.cell for record in log.cells.values() if isinstance(record.cell, FitCell)]
-
-
-def set_width(browser: Any, width: int) -> None:
-    size = {"width": width, "height": 850, "deviceScaleFactor": 1, "mobile": width < 600}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
 
 
 @pytest.fixture
@@ -91,28 +60,8 @@ def page(browser: Any, results: tuple[Log, Path]) -> Any:
     return browser
 
 
-def find(page: Any, selector: str) -> list[Any]:
-    found: list[Any] = page.find_elements("css selector", selector)
-    return found
-
-
-def texts(page: Any, selector: str) -> list[str]:
-    return [element.get_attribute("textContent") for element in find(page, selector)]
-
-
 def column(page: Any, number: int) -> list[str]:
     return texts(page, f"#rows tbody td:nth-child({number})")
-
-
-def press(page: Any, selector: str) -> None:
-    element = find(page, selector)[0]
-    page.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
-    element.click()
-
-
-def choose(page: Any, selector: str, value: str) -> None:
-    script = "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('change'))"
-    page.execute_script(script, find(page, selector)[0], value)
 
 
 def test_the_page_loads_without_errors_and_asks_the_network_for_nothing(page: Any, results: tuple[Log, Path]) -> None:
@@ -128,25 +77,57 @@ def test_the_page_loads_without_errors_and_asks_the_network_for_nothing(page: An
 
 def test_tables_charts_and_failures_are_there(page: Any) -> None:
     headings = texts(page, "#tables h3")
-    assert "Adversarial accuracy on the test part (table-aggregate)" in headings
+    assert "Accuracy under attack on held-out data: Adversarial accuracy on the test part" in headings
     assert "0.726 ± 0.015" in page.page_source
-    charts = [card.get_attribute("data-chart") for card in find(page, ".card")]
+    charts = [card.get_attribute("data-chart") for card in find(page, "#charts .card")]
     assert charts == ["table-means", "xor-regions", "runtime-over-time", "runtime-regions", "epsilons-curves"]
     assert all(find(page, f'[data-chart="{name}"] svg[role="img"]') for name in charts)
     assert "<b>no</b> memory" in texts(page, "#failures td")[-1]
 
 
+def test_the_page_opens_with_what_was_asked_and_found(page: Any) -> None:
+    assert find(page, "#headline")[0].text
+    asked = texts(page, "#questions .card p")
+    assert len(asked) == 4
+    assert asked[0].startswith("Which learner keeps the most accuracy under attack")
+    places = [element.location["y"] for element in find(page, "#questions, #charts, #tables, #fits")]
+    assert places == sorted(places)
+    assert not [name for name in texts(page, "h3") if "-aggregate" in name or "-curves" in name]
+
+
+def test_every_picture_has_a_title_and_a_label(page: Any) -> None:
+    press(page, "#rows tbody tr[tabindex]")
+    for picture in find(page, "svg"):
+        assert picture.get_attribute("aria-label")
+        assert picture.find_elements("css selector", "title")
+
+
+def test_who_proves_nothing_has_no_bound(page: Any, results: tuple[Log, Path]) -> None:
+    document = document_of([results[0]])
+    heuristic = [fit for fit in document["fits"] if fit["stopped_by"] == "heuristic"]
+    assert heuristic
+    assert all(fit["bound"] is None and fit["gap"] is None for fit in heuristic)
+    assert "–" in column(page, 10)
+
+
+def test_bands_are_shown_on_demand(page: Any) -> None:
+    card = '[data-chart="runtime-over-time"]'
+    before = len(find(page, f"{card} svg[role='img'] path"))
+    press(page, f"{card} .bands input")
+    assert len(find(page, f"{card} svg[role='img'] path")) == 2 * before
+
+
 def test_columns_sort_both_ways(page: Any) -> None:
     header = 'th[data-key="test_adversarial_accuracy"]'
     press(page, f"{header} button")
-    ascending = [float(cell.removesuffix(" %")) for cell in column(page, 5)]
+    ascending = [float(cell.removesuffix(" %")) for cell in column(page, 6)]
     assert ascending == sorted(ascending)
     assert len(set(ascending)) > 1
     assert find(page, header)[0].get_attribute("aria-sort") == "ascending"
     press(page, f"{header} button")
-    assert [float(cell.removesuffix(" %")) for cell in column(page, 5)] == ascending[::-1]
+    assert [float(cell.removesuffix(" %")) for cell in column(page, 6)] == ascending[::-1]
     press(page, 'th[data-key="method"] button')
-    assert column(page, 2) == sorted(column(page, 2), key=str.lower)
+    assert column(page, 3) == sorted(column(page, 3), key=str.lower)
 
 
 def test_filters_leave_what_was_asked_for(page: Any, results: tuple[Log, Path]) -> None:
@@ -156,9 +137,9 @@ def test_filters_leave_what_was_asked_for(page: Any, results: tuple[Log, Path]) 
     press(page, "#folds")
     assert find(page, "#count")[0].text == f"{len(fits)} fits"
     choose(page, "#filter-method", "TREANT")
-    assert set(column(page, 2)) == {"TREANT"}
+    assert set(column(page, 3)) == {"TREANT"}
     choose(page, "#filter-depth", "2")
-    assert set(column(page, 4)) == {"2"}
+    assert set(column(page, 5)) == {"2"}
     find(page, "#search")[0].send_keys("BLOB")
     assert {cell.partition(",")[0] for cell in column(page, 1)} == {"blobs"}
     expected = [c for c in fits if (c.recipe.solver, c.depth, c.dataset) == ("treant", 2, "blobs")]

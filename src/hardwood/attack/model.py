@@ -32,6 +32,7 @@ from hardwood.attack.entries import (
 )
 from hardwood.attack.wording import describe
 from hardwood.errors import InvalidInputError
+from hardwood.markup import card, escaped
 
 FORM_KEYS = ("unit", "default", "features", "classes")
 """Keys of the form that attack files have, besides those of the domain."""
@@ -371,6 +372,10 @@ class AttackModel:
 
     def __str__(self) -> str:
         return self.describe()
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: the attack in words."""
+        return card("Attack", f" {escaped(self.describe())}")
 
 
 def _is_of_domain(key: str, value: Any) -> bool:

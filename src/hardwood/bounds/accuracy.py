@@ -25,13 +25,14 @@ from hardwood.bounds.conflicts import BYTES_PER_PAIR, Vertices, estimate_conflic
 from hardwood.bounds.cover_search import MEMORY_LIMIT
 from hardwood.bounds.vertex_cover import ConflictGraph, Cover, whole_weights
 from hardwood.errors import SolverError
+from hardwood.markup import card, facts
 from hardwood.problem.merged import WholeWeights
 from hardwood.problem.problem import Problem, prepare
 
 _logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AccuracyBound:
     """An upper bound on the adversarial accuracy of every model, with its proof.
 
@@ -93,6 +94,20 @@ class AccuracyBound:
             f"No model has an adversarial accuracy above {self.bound:.4f} ({claim}): at least {self.errors:g} of "
             f"{self.total_weight:g} are wrong. Predicting the majority class scores {self.majority_share:.4f}."
         )
+
+    def __repr__(self) -> str:
+        return f"AccuracyBound({self})"
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: the bound and what it rests on."""
+        rows = {
+            "accuracy under attack, at most": f"{self.bound:.1%}",
+            "errors that no model avoids": f"{self.errors:g} of {self.total_weight:g}",
+            "always predicting the majority class": f"{self.majority_share:.1%}",
+            "the bound is": "exact" if self.exact else "valid; the truth may be lower",
+            "pairs that exclude each other": len(self.matching),
+        }
+        return card("What any model can reach", facts(rows))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""

@@ -20,10 +20,12 @@ from numpy.typing import NDArray
 
 from hardwood.arrays import FloatArray
 from hardwood.attack.model import AttackModel
+from hardwood.bounds.accuracy import bound_problem
 from hardwood.bounds.box_family import BoxFamily
 from hardwood.bounds.vertex_cover import ConflictGraph
 from hardwood.errors import InvalidInputError
-from hardwood.problem.problem import prepare
+from hardwood.markup import card, facts, sparkline
+from hardwood.problem.problem import Problem, prepare
 
 Progress = Callable[[int, int], None]
 
@@ -31,7 +33,7 @@ PAPER_EPSILONS: tuple[float, ...] = tuple(i / 100 for i in range(51))
 """0, 0.01, …, 0.5: the radii of the paper, for features scaled to [0, 1]."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class EpsilonCurve:
     """Upper bounds on the adversarial accuracy of every model, radius by radius.
 
@@ -96,6 +98,20 @@ class EpsilonCurve:
         """Rounding that must not decide."""
         return 1e-9 * self.total_weight
 
+    def __repr__(self) -> str:
+        ends = f"from {self.bound.max():.4f} to {self.bound.min():.4f}"
+        return f"EpsilonCurve({len(self.epsilons)} radii up to {self.epsilons.max():g}, bound {ends})"
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: the curve, small, and where it ends."""
+        curve = sorted(zip(self.epsilons.tolist(), self.bound.tolist(), strict=True))
+        rows = {
+            "radii": f"{len(curve)}, up to {curve[-1][0]:g}",
+            "no model exceeds": f"{self.bound.max():.1%} at first, {self.bound.min():.1%} at last",
+            "always predicting the majority class": f"{self.floor:.1%}",
+        }
+        return card("Bound over radii", " ", sparkline([curve], "bound over the radius"), facts(rows))
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
         return {
@@ -116,6 +132,8 @@ def epsilon_curve(
     attack: Any = 1.0,
     sample_weight: Any = None,
     feature_names: tuple[str, ...] | None = None,
+    categorical_features: Any = None,
+    missing: str = "error",
     progress: Progress | None = None,
 ) -> EpsilonCurve:
     """Bound the adversarial accuracy of every model for many radii.
@@ -127,6 +145,8 @@ def epsilon_curve(
     ----------
     X, y, sample_weight, feature_names
         As in `adversarial_accuracy_bound`.
+    categorical_features, missing
+        As in `hardwood.problem.problem.prepare`; with either, every radius is bounded by itself, which takes longer.
     epsilons : sequence of float
         Radii >= 0.
     attack : anything `AttackModel.parse` takes
@@ -140,15 +160,22 @@ def epsilon_curve(
     EpsilonCurve
         At every radius the errors are those of ``adversarial_accuracy_bound(X, y, attack.scaled(ε))``.
     """
-    radii = np.array(epsilons, dtype=np.float64)
-    if radii.ndim != 1 or len(radii) == 0:
-        raise InvalidInputError(f"epsilons has shape {radii.shape}; give a list of at least one radius")
-    if not np.all(radii >= 0):
-        raise InvalidInputError(f"epsilons holds {radii[~(radii >= 0)][0]}; a radius must be a number >= 0")
-    problem = prepare(X, y, attack, max_depth=0, sample_weight=sample_weight, feature_names=feature_names)
-    family = BoxFamily(problem)
+    radii = _checked_radii(epsilons)
+    others = {
+        "sample_weight": sample_weight,
+        "feature_names": feature_names,
+        "categorical_features": categorical_features,
+        "missing": missing,
+    }
+    problem = prepare(X, y, attack, max_depth=0, **others)
     distinct, position = np.unique(np.append(radii, 0.0), return_inverse=True)
-    errors = family.weights.real(_errors_at(family, problem.known_attack, distinct, progress))
+    if problem.encoding is None and not problem.allows_missing:
+        family = BoxFamily(problem)
+        errors = family.weights.real(_errors_at(family, problem.known_attack, distinct, progress))
+    else:
+        errors = _errors_one_by_one(
+            lambda radius: prepare(X, y, problem.known_attack.scaled(radius), max_depth=0, **others), distinct, progress
+        )
     total = float(problem.weight.sum())
     return EpsilonCurve(
         epsilons=radii,
@@ -157,6 +184,25 @@ def epsilon_curve(
         total_weight=total,
         floor=float(problem.class_weight_sums.max()) / total,
     )
+
+
+def _checked_radii(epsilons: Sequence[float] | FloatArray) -> FloatArray:
+    radii = np.array(epsilons, dtype=np.float64)
+    if radii.ndim != 1 or len(radii) == 0:
+        raise InvalidInputError(f"epsilons has shape {radii.shape}; give a list of at least one radius")
+    if not np.all(radii >= 0):
+        raise InvalidInputError(f"epsilons holds {radii[~(radii >= 0)][0]}; a radius must be a number >= 0")
+    return radii
+
+
+def _errors_one_by_one(state: Callable[[float], Problem], radii: FloatArray, progress: Progress | None) -> FloatArray:
+    """Errors at each radius, for boxes that a radius alone does not make: categories, missing values."""
+    errors = np.empty(len(radii))
+    for e, radius in enumerate(radii):
+        errors[e] = bound_problem(state(float(radius))).errors
+        if progress is not None:
+            progress(e + 1, len(radii))
+    return errors
 
 
 def _errors_at(

@@ -11,17 +11,30 @@ import pkgutil
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import typer.core
 
 from hardwood._version import __version__
+from hardwood.cli.reading import TYPED
 from hardwood.errors import HardwoodError
 
 TRACEBACK_VARIABLE = "HARDWOOD_TRACEBACK"
 
+
+class Application(typer.core.TyperGroup):
+    """The command line, which remembers what was typed."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments."""
+        TYPED.set(tuple(args))
+        return super().parse_args(ctx, args)
+
+
 app = typer.Typer(
     name="hardwood",
+    cls=Application,
     help="Decision trees an attacker cannot fool, with a proof of how good they are.",
     no_args_is_help=True,
     add_completion=False,

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
+from hardwood.attack.model import AttackModel
 from hardwood.bounds import (
     AccuracyBound,
     EpsilonCurve,
@@ -24,7 +22,6 @@ from hardwood.cli.inputs import (
     AttackedClassOption,
     AttackOption,
     DataArgument,
-    DropOption,
     IntegerOption,
     JsonOption,
     ProofOption,
@@ -32,33 +29,30 @@ from hardwood.cli.inputs import (
     TargetOption,
     WeightOption,
 )
-from hardwood.cli.output import check_picture, percent, print_json, print_table, save_picture
+from hardwood.cli.output import (
+    check_output,
+    check_picture,
+    exit_if_interrupted,
+    percent,
+    print_json,
+    print_table,
+    progress_bar,
+    save_picture,
+)
+from hardwood.cli.reading import Reading, reads_csv
 from hardwood.errors import InvalidInputError
 from hardwood.proofs import write_bound_proof
 
 
-@contextmanager
-def _progress_bar(shown: bool, what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Show how much is done on standard error, if that is a terminal."""
-    if not shown or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
 @app.command()
+@reads_csv
 def bound(
     data: DataArgument,
     target: TargetOption,
-    attack: AttackOption = "0",
+    attack: AttackOption,
+    reading: Reading,
     attacked_class: AttackedClassOption = None,
     integer: IntegerOption = None,
-    drop: DropOption = None,
     weight: WeightOption = None,
     features: Annotated[bool, typer.Option("--features", help="Also without each feature, or its attack.")] = False,
     show: Annotated[int, typer.Option(help="How many of the samples that exclude each other to list.")] = 5,
@@ -66,7 +60,8 @@ def bound(
     json: JsonOption = False,
 ) -> None:
     """Bound the accuracy under attack that any model can reach on a CSV file."""
-    samples = Samples.read(data, target, drop, weight=weight)
+    check_output(proof)
+    samples = Samples.read(data, target, reading, weight=weight)
     problem = samples.problem(attack, attacked_class, integer, max_depth=0)
     result = bound_problem(problem)
     result.check()
@@ -74,7 +69,9 @@ def bound(
         write_bound_proof(result, proof, target=target)
     report = None
     if features:
-        with _progress_bar(not json, "features") as progress:
+        if samples.encoding is not None or reading.allows_missing:
+            raise InvalidInputError("--features works on numbers only; leave it out, or the categories and gaps")
+        with progress_bar(not json, "features") as progress:
             report = bound_features(problem, progress)
     described = problem.known_attack.describe(samples.features)
     if json:
@@ -82,12 +79,13 @@ def bound(
         return
     typer.echo(f"{len(samples.y)} samples of {data.name}, attack: {described}")
     print_table("What any model can reach", ("", ""), _bound_rows(result))
-    if show > 0 and len(result.matching):
+    pairs = _pairs(result)
+    if show > 0 and pairs:
         lines = samples.table.lines
         print_table(
-            f"{min(show, len(result.matching))} of {len(result.matching)} pairs",
+            f"{min(show, len(pairs))} of {len(pairs)} pairs",
             ("line", "class", "line", "class"),
-            [(lines[i], samples.y[i], lines[k], samples.y[k]) for i, k in result.matching[:show].tolist()],
+            [(lines[i], samples.y[i], lines[k], samples.y[k]) for i, k in pairs[:show]],
             left=4,
         )
         typer.echo("No model gets both samples of a pair right.")
@@ -95,10 +93,15 @@ def bound(
         _print_features(report)
 
 
+def _pairs(result: AccuracyBound) -> list[tuple[int, int]]:
+    """Return each pair of samples that exclude each other once; the proof may use a pair in several parts."""
+    return list(dict.fromkeys((min(i, k), max(i, k)) for i, k in result.matching.tolist()))
+
+
 def _bound_data(result: AccuracyBound, samples: Samples, attack: str, report: FeatureReport | None) -> dict[str, Any]:
     lines = np.array(samples.table.lines)
     found = result.to_dict()
-    found["matching_lines"] = lines[result.matching].tolist()
+    found["matching_lines"] = [[int(lines[i]), int(lines[k])] for i, k in _pairs(result)]
     found["cover_lines"] = lines[result.cover].tolist()
     found["samples"] = len(samples.y)
     found["attack"] = attack
@@ -134,15 +137,16 @@ def _print_features(report: FeatureReport) -> None:
 
 
 @app.command()
+@reads_csv
 def epsilons(
     data: Annotated[list[Path], typer.Argument(help="CSV files with a header row.", show_default=False)],
     target: TargetOption,
+    reading: Reading,
     attack: Annotated[
         str, typer.Option("--attack", "-a", help="The attack at radius 1; 100% makes radii shares of the range.")
     ] = "100%",
     attacked_class: AttackedClassOption = None,
     integer: IntegerOption = None,
-    drop: DropOption = None,
     weight: WeightOption = None,
     largest: Annotated[float, typer.Option("--max", help="Largest radius.")] = 0.5,
     step: Annotated[float, typer.Option(help="Distance between radii.")] = 0.01,
@@ -158,28 +162,42 @@ def epsilons(
     check_picture(plot)
     names = _names(data)
     curves: dict[str, EpsilonCurve] = {}
-    for path, name in zip(data, names, strict=True):
-        samples = Samples.read(path, target, drop, weight=weight)
-        with _progress_bar(not json, name) as progress:
-            curves[name] = epsilon_curve(
-                samples.X,
-                samples.y,
-                radii,
-                attack=samples.attack(attack, attacked_class, integer),
-                sample_weight=samples.weight,
-                feature_names=samples.features,
-                progress=progress,
-            )
+    was_interrupted = False
+    try:
+        for path, name in zip(data, names, strict=True):
+            samples = Samples.read(path, target, reading, weight=weight)
+            used = samples.attack(attack, attacked_class, integer)
+            curves[name] = _curve(samples, name, radii, used, shown=not json)
+    except KeyboardInterrupt:
+        if not curves:
+            raise
+        was_interrupted = True
     if plot is not None:
         _draw(curves, plot)
     if json:
         found = [{"data": name, **curve.to_dict(), "chosen": _chosen(curve, wanted)} for name, curve in curves.items()]
         print_json(found[0] if len(found) == 1 else found)
-        return
-    for name, curve in curves.items():
-        _print_curve(name, curve, wanted)
-    if plot is not None:
-        typer.echo(f"Curves drawn into {plot}.")
+    else:
+        for name, curve in curves.items():
+            _print_curve(name, curve, wanted)
+        if plot is not None:
+            typer.echo(f"Curves drawn into {plot}.")
+    exit_if_interrupted(was_interrupted=was_interrupted)
+
+
+def _curve(samples: Samples, name: str, radii: list[float], attack: AttackModel, *, shown: bool) -> EpsilonCurve:
+    with progress_bar(shown, name) as progress:
+        return epsilon_curve(
+            samples.X,
+            samples.y,
+            radii,
+            attack=attack,
+            sample_weight=samples.weight,
+            feature_names=samples.features,
+            categorical_features=samples.encoding,
+            missing=samples.reading.missing.value,
+            progress=progress,
+        )
 
 
 def _radii(largest: float, step: float) -> list[float]:
@@ -218,11 +236,12 @@ def _draw(curves: dict[str, EpsilonCurve], path: Path) -> None:
 
 
 def _chosen(curve: EpsilonCurve, shares: list[float]) -> list[dict[str, float | None]]:
-    """Return the radius for each share, or None where no radius is large enough."""
-    return [
-        {"share": share, "epsilon": float(curve.choose([share])[0]) if curve.reaches(share) else None}
-        for share in shares
-    ]
+    """Return the radius for each share; None where no radius is large enough, or only that of no attack is near."""
+    found: list[dict[str, float | None]] = []
+    for share in shares:
+        radius = float(curve.choose([share])[0]) if curve.reaches(share) else 0.0
+        found.append({"share": share, "epsilon": radius if radius > 0 else None})
+    return found
 
 
 def _print_curve(name: str, curve: EpsilonCurve, shares: list[float]) -> None:
@@ -236,6 +255,13 @@ def _print_curve(name: str, curve: EpsilonCurve, shares: list[float]) -> None:
     )
     typer.echo(f"Always predicting the majority class: {percent(curve.floor)}.")
     for row in _chosen(curve, shares):
-        radius = "none is large enough" if row["epsilon"] is None else f"{row['epsilon']:g}"
-        typer.echo(f"Radius at {100 * (row['share'] or 0):g} % of the range: {radius}")
+        share = row["share"] or 0.0
+        if row["epsilon"] is not None:
+            radius = f"{row['epsilon']:g}"
+        elif curve.reaches(share):
+            # Already the smallest radius takes more than that, so nothing but no attack at all would be nearer.
+            radius = "none: the bound falls farther at the smallest radius; a smaller --step may show one"
+        else:
+            radius = "none is large enough"
+        typer.echo(f"Radius at {100 * share:g} % of the range: {radius}")
     typer.echo("")

@@ -14,9 +14,11 @@ from hardwood.cli.inputs import (
     IntegerOption,
     ModelArgument,
     ModelOnTable,
+    OtherAttackOption,
     TargetOption,
 )
-from hardwood.cli.output import check_output
+from hardwood.cli.output import check_output, exit_if_interrupted
+from hardwood.cli.reading import Reading, reads_csv
 from hardwood.errors import InvalidInputError
 from hardwood.problem.problem import prepare
 from hardwood.proofs.writer import write_proof
@@ -26,12 +28,14 @@ from hardwood.tree.reach import objective
 
 
 @app.command()
+@reads_csv
 def certify(
     model: ModelArgument,
     data: DataArgument,
     target: TargetOption,
     output: Annotated[Path, typer.Option("--output", "-o", help="Write the proof to this file.", show_default=False)],
-    attack: Annotated[str | None, typer.Option("--attack", "-a", help="Another attack than the model's own.")] = None,
+    reading: Reading,
+    attack: OtherAttackOption = None,
     attacked_class: AttackedClassOption = None,
     integer: IntegerOption = None,
     depth: Annotated[
@@ -44,7 +48,7 @@ def certify(
     Check the proof with 'hardwood-checker PROOF DATA.csv'.
     """
     check_output(output)
-    given = ModelOnTable.read(model, data, target)
+    given = ModelOnTable.read(model, data, reading, target)
     tree, y = given.tree, given.labels(target)
     if unknown := given.unknown(y):
         raise InvalidInputError(f"{data} has the label {unknown[0]!r}, which is no class of the model")
@@ -58,9 +62,11 @@ def certify(
         categorical_features=tree.encoding,
     )
     with progress_display(True, time_limit) as on_progress:
-        bound = solve(problem, "search", start=tree, time_limit=time_limit, on_progress=on_progress).bound
+        result = solve(problem, "search", start=tree, time_limit=time_limit, on_progress=on_progress)
+    bound = result.bound
     own = objective(tree, problem)
     write_proof(problem, tree, min(bound, own), output, target=target)
     verdict = "no tree of this depth loses less" if own <= bound else f"no tree of this depth loses less than {bound:g}"
     typer.echo(f"The model loses {own:g} of {float(problem.weight.sum()):g} under attack; {verdict}.")
     typer.echo(f"Proof written to {output}. To check it: hardwood-checker {output} {data}")
+    exit_if_interrupted(result)

@@ -13,23 +13,34 @@ from hardwood.cli.inputs import (
     AttackOption,
     DataArgument,
     DepthOption,
-    DropOption,
     IntegerOption,
     JobsOption,
     JsonOption,
     Samples,
     TargetOption,
+    WeightOption,
     checked_jobs,
 )
-from hardwood.cli.output import check_picture, percent, print_json, print_table, save_picture
+from hardwood.cli.output import (
+    check_picture,
+    exit_if_interrupted,
+    percent,
+    print_json,
+    print_table,
+    save_picture,
+    steps_display,
+)
+from hardwood.cli.reading import Reading, reads_csv
 from hardwood.evaluation.comparison import DEFAULT_METHODS, Comparison, Row, Score, compare
 
 
 @app.command("compare")
+@reads_csv
 def compare_command(
     data: DataArgument,
     target: TargetOption,
-    attack: AttackOption = "0",
+    attack: AttackOption,
+    reading: Reading,
     depth: DepthOption = 3,
     learners: Annotated[
         str | None,
@@ -42,11 +53,13 @@ def compare_command(
                      "one of 'hardwood fit'; may be repeated. It is scored on both parts, whatever it learned from."),
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Write a figure to this file (.png, .svg or .pdf).")] = None,
-    held_out: Annotated[float, typer.Option(help="Share of the data to test on; 0 for none.")] = 0.2,
+    held_out: Annotated[
+        float, typer.Option("--holdout", "--held-out", help="Share of the data to test on; 0 for none.")
+    ] = 0.2,
     time_limit: Annotated[float, typer.Option(help="Seconds for each learner.")] = 60.0,
     attacked_class: AttackedClassOption = None,
     integer: IntegerOption = None,
-    drop: DropOption = None,
+    weight: WeightOption = None,
     jobs: JobsOption = 1,
     seed: Annotated[int, typer.Option(help="Seed of the split and of whatever else is random.")] = 0,
     json: JsonOption = False,
@@ -54,29 +67,34 @@ def compare_command(
     """Train all learners on a CSV file and put them side by side, with and without the attacker."""
     check_picture(plot)
     n_jobs = checked_jobs(jobs)
-    samples = Samples.read(data, target, drop)
-    comparison = compare(
-        samples.X,
-        samples.y,
-        samples.attack(attack, attacked_class, integer),
-        depth,
-        learners=None if learners is None else [name.strip() for name in learners.split(",")],
-        models={path.name: path for path in model or ()},
-        test_size=held_out,
-        time_limit=time_limit,
-        n_jobs=n_jobs,
-        random_state=seed,
-        feature_names=samples.features,
-        on_start=None if json else lambda title: typer.echo(f"Learning: {title}", err=True),
-    )
+    samples = Samples.read(data, target, reading, weight=weight)
+    with steps_display(not json, "Learning") as on_start:
+        comparison = compare(
+            samples.X,
+            samples.y,
+            samples.attack(attack, attacked_class, integer),
+            depth,
+            learners=None if learners is None else [name.strip() for name in learners.split(",")],
+            models={path.name: path for path in model or ()},
+            test_size=held_out,
+            time_limit=time_limit,
+            n_jobs=n_jobs,
+            random_state=seed,
+            feature_names=samples.features,
+            sample_weight=samples.weight,
+            categorical_features=samples.encoding,
+            missing=reading.missing.value,
+            on_start=on_start,
+        )
     if plot is not None:
         _save_plot(comparison, plot)
     if json:
         print_json({**comparison.to_dict(), "plot": None if plot is None else str(plot)})
-        return
-    _print(comparison, data.name)
-    if plot is not None:
-        typer.echo(f"Figure written to {plot}")
+    else:
+        _print(comparison, data.name)
+        if plot is not None:
+            typer.echo(f"Figure written to {plot}")
+    exit_if_interrupted(was_interrupted=comparison.was_interrupted)
 
 
 def _save_plot(comparison: Comparison, path: Path) -> None:

@@ -20,22 +20,23 @@ from hardwood.cli.inputs import (
     JsonOption,
     ModelArgument,
     ModelOnTable,
+    OtherAttackOption,
     TargetOption,
 )
 from hardwood.cli.output import percent, print_json, print_table
-from hardwood.data.frames import has_missing
-from hardwood.evaluation.adversarial import attack_samples, robust_radius
+from hardwood.cli.reading import Reading, reads_csv
+from hardwood.evaluation.fragility import fragility
 from hardwood.tree.attacked import AttackedData
 
 
 @app.command()
+@reads_csv
 def evaluate(
     model: ModelArgument,
     data: DataArgument,
     target: TargetOption,
-    attack: Annotated[
-        str | None, typer.Option("--attack", "-a", help="Another attack than the model was learned against.")
-    ] = None,
+    reading: Reading,
+    attack: OtherAttackOption = None,
     attacked_class: AttackedClassOption = None,
     integer: IntegerOption = None,
     fragile: Annotated[int, typer.Option(help="How many of the most fragile samples to list.")] = 5,
@@ -56,10 +57,19 @@ def evaluate(
     found = load_ensemble(model, unpickle=unpickle)
     if found is not None:
         evaluate_ensemble(
-            *found, data, target, attack, attacked_class, integer, time_limit=time_limit, jobs=jobs, json=json
+            *found,
+            data,
+            target,
+            reading,
+            attack,
+            attacked_class,
+            integer,
+            time_limit=time_limit,
+            jobs=jobs,
+            json=json,
         )
         return
-    given = ModelOnTable.read(model, data, target)
+    given = ModelOnTable.read(model, data, reading, target)
     y = given.labels(target)
     attack_used = given.attack(attack, attacked_class, integer)
     fooled = AttackedData.prepare(given.tree, given.X, y, attack_used).fooled()
@@ -74,17 +84,20 @@ def evaluate(
         "unknown_labels": unknown,
         "most_fragile": _most_fragile(given, y, attack_used, wrong, fragile),
     }
-    if unknown:
-        count = int(np.sum(np.isin(y, unknown)))
-        named = ", ".join(map(repr, unknown[:3])) + (", ..." if len(unknown) > 3 else "")
-        typer.echo(
-            f"Warning: {count} of {len(y)} samples are of no class of the model ({named}); they are lost", err=True
-        )
+    _warn_of_unknown(unknown, y)
     if json:
         print_json(report)
     else:
         typer.echo(f"{len(y)} samples of {data.name}, attack: {report['attack']}")
         _print(report)
+
+
+def _warn_of_unknown(unknown: list[Any], y: NDArray[Any]) -> None:
+    if not unknown:
+        return
+    count = int(np.sum(np.isin(y, unknown)))
+    named = ", ".join(map(repr, unknown[:3])) + (", ..." if len(unknown) > 3 else "")
+    typer.echo(f"Warning: {count} of {len(y)} samples are of no class of the model ({named}); they are lost", err=True)
 
 
 def _by_class(y: NDArray[Any], wrong: BoolArray, fooled: BoolArray) -> list[dict[str, Any]]:
@@ -125,16 +138,16 @@ def _most_fragile(
     given: ModelOnTable, y: NDArray[Any], attack: AttackModel, wrong: BoolArray, count: int
 ) -> list[dict[str, Any]]:
     """Return the samples that are right as they are but bear the least multiple of the attack."""
-    tree, X = given.tree, given.X
-    if tree.encoding is not None or has_missing(X) or count < 1:
-        return []  # no distances
-    bears = robust_radius(tree, X, y, attack)
-    order = [int(i) for i in np.argsort(bears, kind="stable") if not wrong[i] and np.isfinite(bears[i])][:count]
-    rows = []
-    for i in order:
-        # The change is shown even where it lies just beyond the attack.
-        least = attack.scaled(max(1.0, float(bears[i]) * (1 + 1e-6)))
-        point = attack_samples(tree, X[[i]], y[[i]], least)[0]
-        change = ", ".join(f"{given.features[j]} {X[i, j]:g} -> {point[j]:.6g}" for j in np.flatnonzero(point != X[i]))
-        rows.append({"line": given.table.lines[i], "class": y[i].item(), "bears": float(bears[i]), "change": change})
-    return rows
+    if count < 1:
+        return []
+    found = fragility(given.tree, given.X, y, attack)
+    order = [int(i) for i in np.argsort(found.bears, kind="stable") if not wrong[i] and found.bears[i] < np.inf]
+    return [
+        {
+            "line": given.table.lines[i],
+            "class": y[i].item(),
+            "bears": max(0.0, float(found.bears[i])),
+            "change": ", ".join(f"{name} {before} -> {after}" for name, before, after in found.changes(i)),
+        }
+        for i in order[:count]
+    ]

@@ -12,7 +12,7 @@ import typer
 from hardwood.attack.model import AttackModel
 from hardwood.cli.inputs import attack_for, features_of_model, labels_of
 from hardwood.cli.output import percent, print_json, print_table
-from hardwood.data.csv import read_csv
+from hardwood.cli.reading import Reading
 from hardwood.ensembles.conversion import as_ensemble
 from hardwood.ensembles.conversion.files import is_of_another_library
 from hardwood.ensembles.model_file import EnsembleModel
@@ -56,6 +56,7 @@ def evaluate_ensemble(
     learned_against: AttackModel | None,
     data: Path,
     target: str,
+    reading: Reading,
     attack: str | None,
     attacked_class: list[str] | None,
     integer: str | None,
@@ -65,9 +66,9 @@ def evaluate_ensemble(
     json: bool,
 ) -> None:
     """Print what is known about the samples of a CSV file under attack."""
-    table = read_csv(data)
+    table = reading.table(data)
     table.position(target)
-    features, X = features_of_model(table, ensemble, {target})
+    features, X = features_of_model(table, ensemble, {target, *reading.dropped(table)})
     y = labels_of(table, target, ensemble.classes)
     if attack is not None:
         given = attack_for(attack, attacked_class, ensemble.classes, integer)

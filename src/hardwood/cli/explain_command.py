@@ -10,8 +10,17 @@ from typing import Annotated
 import typer
 
 from hardwood.cli.app import app
-from hardwood.cli.inputs import DataArgument, JsonOption, ModelArgument, ModelOnTable
+from hardwood.cli.inputs import (
+    AttackedClassOption,
+    DataArgument,
+    IntegerOption,
+    JsonOption,
+    ModelArgument,
+    ModelOnTable,
+    OtherAttackOption,
+)
 from hardwood.cli.output import check_output, print_json
+from hardwood.cli.reading import Reading, reads_csv
 from hardwood.errors import InvalidInputError
 from hardwood.evaluation.explanation import explain as explain_sample
 from hardwood.export.model_file import Model, load_model
@@ -20,22 +29,28 @@ from hardwood.tree.tree import Tree
 
 
 @app.command()
+@reads_csv
 def explain(
     model: ModelArgument,
     data: DataArgument,
+    reading: Reading,
     row: Annotated[int, typer.Option("--row", "-r", help="Row of the file, the first below the header is 1.")],
     target: Annotated[
         str | None, typer.Option("--target", "-t", help="Column with the classes, for attacks that differ by class.")
     ] = None,
+    attack: OtherAttackOption = None,
+    attacked_class: AttackedClassOption = None,
+    integer: IntegerOption = None,
     json: JsonOption = False,
 ) -> None:
     """Say why one row is classified as it is, and what it would take to change that."""
-    given = ModelOnTable.read(model, data, target)
+    given = ModelOnTable.read(model, data, reading, target)
     table = given.table
     if not 1 <= row <= len(table):
         raise InvalidInputError(f"--row {row}; {data} has the rows 1 to {len(table)}")
+    used = given.attack(attack, attacked_class, integer)
     label = None if target is None else given.labels(target)[row - 1]
-    explanation = explain_sample(given.tree, given.X[[row - 1]], given.model.attack, label=label)
+    explanation = explain_sample(given.tree, given.X[[row - 1]], used, label=label)
     if json:
         print_json({"row": row, **explanation.to_dict()})
         return

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 import time
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from hardwood.attack.model import AttackModel
@@ -16,25 +20,31 @@ from hardwood.cli.inputs import (
     AttackOption,
     DataArgument,
     DepthOption,
-    DropOption,
     IntegerOption,
     JobsOption,
     JsonOption,
+    ModelOnTable,
     ProofOption,
     Samples,
     TargetOption,
     WeightOption,
     checked_jobs,
 )
-from hardwood.cli.output import check_output, percent, print_json, print_table
+from hardwood.cli.output import check_output, exit_if_interrupted, percent, print_json, print_table
+from hardwood.cli.reading import Reading, reads_csv
+from hardwood.errors import InvalidInputError
 from hardwood.evaluation.methods import Recipe, find_recipe
 from hardwood.evaluation.metrics import accuracy, adversarial_accuracy
-from hardwood.export.model_file import Model, training_record
+from hardwood.export.model_file import Model, training_record, weight_by_leaf
 from hardwood.problem.problem import Problem, fractions_text, moved_by_fractions
 from hardwood.proofs.writer import write_proof
 from hardwood.solvers import get_solver, solve
 from hardwood.solvers.display import progress_display
 from hardwood.solvers.result import Result, Status
+from hardwood.tree.statistics import LeafStatistics
+
+HOLDOUT = 0.2
+"""Share of the rows that is held out unless somebody says otherwise."""
 
 
 class StartChoice(StrEnum):
@@ -42,13 +52,6 @@ class StartChoice(StrEnum):
 
     none = "none"
     greedy = "greedy"
-
-
-class Missing(StrEnum):
-    """What to do with missing values on the command line."""
-
-    error = "error"
-    reachable = "reachable"
 
 
 class ClassWeight(StrEnum):
@@ -62,21 +65,29 @@ EngineOption = Annotated[str | None, typer.Option(help="Library to run on, for s
 GapOption = Annotated[float, typer.Option(help="Stop at this relative gap between objective and bound.")]
 PenaltyOption = Annotated[float, typer.Option(help="Cost of a leaf, in units of sample weight.")]
 LeafOption = Annotated[int, typer.Option(help="Samples that must reach each leaf for certain.")]
-CategoricalOption = Annotated[
-    list[str] | None, typer.Option("--categorical", help="Column that holds categories; may be repeated.")
+HoldoutOption = Annotated[
+    float | None,
+    typer.Option(
+        "--holdout",
+        help="Share of the rows to test on rather than to learn from; 0 for none. By default 0.2, unless there is "
+        "--test or --proof.",
+        show_default=False,
+    ),
 ]
-MissingOption = Annotated[
-    Missing, typer.Option(help="Refuse missing values, or let them reach both sides of every split.")
-]
+TestOption = Annotated[Path | None, typer.Option("--test", help="CSV file to test on, instead of rows held out.")]
 
 
 @app.command()
+@reads_csv
 def fit(
     data: DataArgument,
     target: TargetOption,
-    attack: AttackOption = "0",
+    attack: AttackOption,
+    reading: Reading,
     depth: DepthOption = 3,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the model to this JSON file.")] = None,
+    holdout: HoldoutOption = None,
+    test: TestOption = None,
     solver: Annotated[str, typer.Option(help="How to learn; 'hardwood solvers' lists the choices.")] = "search",
     engine: EngineOption = None,
     start: Annotated[StartChoice, typer.Option(help="Where the solver starts.")] = StartChoice.none,
@@ -84,15 +95,12 @@ def fit(
     max_gap: GapOption = 0.0,
     attacked_class: AttackedClassOption = None,
     integer: IntegerOption = None,
-    drop: DropOption = None,
     weight: WeightOption = None,
     class_weight: Annotated[ClassWeight, typer.Option(help="Weigh classes equally.")] = ClassWeight.none,
     leaf_penalty: PenaltyOption = 0.0,
     min_samples_leaf: LeafOption = 0,
-    categorical: CategoricalOption = None,
-    missing: MissingOption = Missing.error,
     jobs: JobsOption = 1,
-    seed: Annotated[int, typer.Option(help="Seed of whatever is random.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the rows held out and of whatever else is random.")] = 0,
     proof: ProofOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -102,9 +110,9 @@ def fit(
     check_output(proof)
     n_jobs = checked_jobs(jobs)
     recipe = find_recipe(solver).changed(None, engine, None if start is StartChoice.none else start.value)
-    allow_missing = missing is Missing.reachable
-    samples = Samples.read(data, target, drop, weight=weight, categorical=categorical, allow_missing=allow_missing)
-    problem = samples.problem(
+    samples = Samples.read(data, target, reading, weight=weight)
+    learned_from, judged_by = _parts(samples, holdout, test, proof, seed)
+    problem = learned_from.problem(
         attack,
         attacked_class,
         integer,
@@ -112,18 +120,50 @@ def fit(
         class_weight=None if class_weight is ClassWeight.none else class_weight.value,
         leaf_penalty=leaf_penalty,
         min_samples_leaf=min_samples_leaf,
-        missing=missing.value,
     )
     if counts := moved_by_fractions(problem):
         typer.echo(f"Note: {fractions_text(counts)} --integer NAMES, or --integer auto", err=True)
     limits = {"time_limit": time_limit, "max_gap": max_gap, "random_state": seed, "n_jobs": n_jobs, "started": started}
     result = _learn(problem, recipe, limits, shown=not json)
-    _finish(result, samples, problem.known_attack, output, json=json)
+    fitted = _Fitted(result, problem, learned_from, judged_by, test, target)
+    fitted.save(output)
+    fitted.show(output, json=json)
     if output is not None and not json:
-        typer.echo(f"Model written to {output}. Next: hardwood evaluate {output} {data} --target {target}")
+        typer.echo(f"Model written to {output}. Next: {_next_command(output, test or data, target)}")
     if proof is not None:
         write_proof(problem, result.tree, result.bound, proof, target=target)
         typer.echo(f"Proof written to {proof}. To check it: hardwood-checker {proof} {data}", err=json)
+    exit_if_interrupted(result)
+
+
+def _next_command(output: Path, data: Path, target: str) -> str:
+    return shlex.join(["hardwood", "evaluate", str(output), str(data), "--target", target])
+
+
+def _parts(
+    samples: Samples, holdout: float | None, test: Path | None, proof: Path | None, seed: int
+) -> tuple[Samples, Samples | None]:
+    """Return the samples to learn from, and those held out."""
+    if test is not None:
+        if holdout:
+            raise InvalidInputError(f"--holdout {holdout:g} and --test {test}: test on one of them")
+        return samples, None
+    if proof is not None:
+        if holdout:
+            raise InvalidInputError(
+                f"--proof with --holdout {holdout:g}: a proof is about all rows of a file, so none can be held out; "
+                "test on another file with --test"
+            )
+        return samples, None
+    if holdout == 0:
+        return samples, None
+    try:
+        return samples.hold_out(HOLDOUT if holdout is None else holdout, seed)
+    except InvalidInputError as error:
+        if holdout is not None:
+            raise
+        typer.echo(f"Nothing is held out: {error}", err=True)
+        return samples, None
 
 
 def _learn(problem: Problem, recipe: Recipe, limits: dict[str, Any], *, shown: bool) -> Result:
@@ -134,44 +174,105 @@ def _learn(problem: Problem, recipe: Recipe, limits: dict[str, Any], *, shown: b
         )
 
 
-def _finish(result: Result, samples: Samples, attack: AttackModel, output: Path | None, *, json: bool) -> None:
-    """Write the model and show what was learned."""
-    tree = result.tree
-    scores = {
-        "accuracy": accuracy(tree, samples.X, samples.y),
-        "adversarial_accuracy": adversarial_accuracy(tree, samples.X, samples.y, attack),
-    }
-    if output is not None:
-        name = Path(samples.table.path).name
-        Model(tree, attack, {**training_record(result), "data": name, **scores}).save(output)
-    if not json:
-        typer.echo(tree.to_text())
-        print_table("", ("", "training data"), _fit_rows(result, scores))
-        return
-    print_json(
-        {
-            **training_record(result),
-            **scores,
-            "depth": tree.depth,
-            "leaves": tree.n_leaves,
-            "tree": tree.to_dict(),
-            "model": None if output is None else str(output),
+@dataclass(frozen=True, eq=False)
+class _Fitted:
+    """What was learned, from what, and what it is judged by."""
+
+    result: Result
+    problem: Problem
+    learned_from: Samples
+    held_out: Samples | None
+    test: Path | None
+    target: str
+
+    @property
+    def attack(self) -> AttackModel:
+        return self.problem.known_attack
+
+    @cached_property
+    def scores(self) -> dict[str, Any]:
+        """Accuracy as is and under attack, on what it was learned from and on what it was not."""
+        tree, samples = self.result.tree, self.learned_from
+        found: dict[str, Any] = {
+            "accuracy": accuracy(tree, samples.X, samples.y),
+            "adversarial_accuracy": adversarial_accuracy(tree, samples.X, samples.y, self.attack),
+            "samples": len(samples.y),
         }
-    )
+        X, y = self._others()
+        if y is not None:
+            found["test_accuracy"] = accuracy(tree, X, y)
+            found["test_adversarial_accuracy"] = adversarial_accuracy(tree, X, y, self.attack)
+            found["test_samples"] = len(y)
+        return found
+
+    def _others(self) -> tuple[Any, Any]:
+        if self.held_out is not None:
+            return self.held_out.X, self.held_out.y
+        if self.test is None:
+            return None, None
+        table = self.learned_from.reading.table(self.test)
+        table.position(self.target)
+        given = ModelOnTable.of(Model(self.result.tree, self.attack), table, {self.target})
+        return given.X, given.labels(self.target)
+
+    def save(self, output: Path | None) -> None:
+        """Write the model."""
+        if output is None:
+            return
+        record = {**training_record(self.result), "data": Path(self.learned_from.table.path).name, **self.scores}
+        weight = LeafStatistics.of(self.result.tree, self.problem).certain_weight()
+        Model(self.result.tree, self.attack, record, weight_by_leaf(weight)).save(output)
+
+    def show(self, output: Path | None, *, json: bool) -> None:
+        """Show what was learned."""
+        tree = self.result.tree
+        if json:
+            shape = {"depth": tree.depth, "leaves": tree.n_leaves, "tree": tree.to_dict()}
+            print_json(
+                {
+                    **training_record(self.result),
+                    **self.scores,
+                    **shape,
+                    "is_attacked": _attacks_anything(self.problem),
+                    "model": None if output is None else str(output),
+                }
+            )
+            return
+        typer.echo(tree.to_text())
+        if not _attacks_anything(self.problem):
+            typer.echo("\nNothing is attacked: --attack leaves every sample where it is, so this is an ordinary tree.")
+        print_table("", ("", *self._columns()), self._rows())
+
+    def _columns(self) -> list[str]:
+        columns = [f"{self.scores['samples']} learned from"]
+        if "test_samples" in self.scores:
+            where = "held out" if self.test is None else f"of {self.test.name}"
+            columns.append(f"{self.scores['test_samples']} {where}")
+        return columns
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        result, scores = self.result, self.scores
+        if result.status is Status.OPTIMAL:
+            proof = result.proof_text
+        elif not get_solver(result.solver).proves:
+            proof = "a heuristic: nothing is proven"
+        else:
+            proof = f"not proven: bound {result.bound:g}, gap {percent(result.gap)} (ended by {result.stopped_by})"
+
+        def both(name: str) -> list[str]:
+            return [percent(scores[key]) for key in (name, f"test_{name}") if key in scores]
+
+        attacked = [("accuracy under attack", *both("adversarial_accuracy"))] if _attacks_anything(self.problem) else []
+        return [
+            ("accuracy", *both("accuracy")),
+            *attacked,
+            ("objective (robust errors)", f"{result.objective:g}"),
+            ("status", proof),
+            ("leaves", str(result.tree.n_leaves)),
+            ("seconds", f"{result.runtime:.2f}"),
+        ]
 
 
-def _fit_rows(result: Result, scores: dict[str, float]) -> list[tuple[str, str]]:
-    if result.status is Status.OPTIMAL:
-        proof = result.proof_text
-    elif not get_solver(result.solver).proves:
-        proof = "a heuristic: nothing is proven"
-    else:
-        proof = f"not proven: bound {result.bound:g}, gap {percent(result.gap)} (ended by {result.stopped_by})"
-    return [
-        ("accuracy", percent(scores["accuracy"])),
-        ("accuracy under attack", percent(scores["adversarial_accuracy"])),
-        ("objective (robust errors)", f"{result.objective:g}"),
-        ("status", proof),
-        ("leaves", str(result.tree.n_leaves)),
-        ("seconds", f"{result.runtime:.2f}"),
-    ]
+def _attacks_anything(problem: Problem) -> bool:
+    """Whether some sample can be moved at all, or be anything where it is missing."""
+    return bool(np.any(problem.lower < problem.upper))

@@ -13,13 +13,12 @@ import typer
 
 from hardwood._core import Control
 from hardwood.cli.app import app
-from hardwood.cli.fit_command import CategoricalOption, ClassWeight, Missing, MissingOption
+from hardwood.cli.fit_command import ClassWeight
 from hardwood.cli.inputs import (
     AttackedClassOption,
     AttackOption,
     DataArgument,
     DepthOption,
-    DropOption,
     IntegerOption,
     JobsOption,
     JsonOption,
@@ -29,6 +28,7 @@ from hardwood.cli.inputs import (
     checked_jobs,
 )
 from hardwood.cli.output import check_output, percent, print_json, print_table
+from hardwood.cli.reading import Reading, reads_csv
 from hardwood.ensembles.boosting import BoostingLearner
 from hardwood.ensembles.forest import OptimalLearner, grow_forest, voting
 from hardwood.ensembles.model_file import EnsembleModel
@@ -104,10 +104,12 @@ class TreesFrom(StrEnum):
 
 
 @app.command("fit-ensemble")
+@reads_csv
 def fit_ensemble_command(
     data: DataArgument,
     target: TargetOption,
-    attack: AttackOption = "0",
+    attack: AttackOption,
+    reading: Reading,
     model: Annotated[EnsembleKind, typer.Option(help="Trees that add up, or trees that vote.")] = EnsembleKind.boosting,
     depth: DepthOption = 3,
     trees: Annotated[int, typer.Option(help="Rounds of boosting, or trees of a forest.")] = 100,
@@ -119,11 +121,8 @@ def fit_ensemble_command(
     time_limit: Annotated[float, typer.Option(help="Seconds to learn, and as many to verify.")] = 60.0,
     attacked_class: AttackedClassOption = None,
     integer: IntegerOption = None,
-    drop: DropOption = None,
     weight: WeightOption = None,
     class_weight: Annotated[ClassWeight, typer.Option(help="Weigh classes equally.")] = ClassWeight.none,
-    categorical: CategoricalOption = None,
-    missing: MissingOption = Missing.error,
     jobs: JobsOption = 1,
     seed: Annotated[int, typer.Option(help="Seed of whatever is random.")] = 0,
     json: JsonOption = False,
@@ -131,16 +130,13 @@ def fit_ensemble_command(
     """Learn many robust trees from a CSV file: boosting on worst-case margins, or a forest."""
     check_output(output)
     plan = Plan(model, base.value, trees, learning_rate, time_limit, checked_jobs(jobs), seed)
-    samples = Samples.read(
-        data, target, drop, weight=weight, categorical=categorical, allow_missing=missing is Missing.reachable
-    )
+    samples = Samples.read(data, target, reading, weight=weight)
     problem = samples.problem(
         attack,
         attacked_class,
         integer,
         max_depth=depth,
         class_weight=None if class_weight is ClassWeight.none else class_weight.value,
-        missing=missing.value,
     )
     fit_ensemble(plan, samples, problem, output, json=json)
     if output is not None and not json:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from hardwood.arrays import FloatArray
 from hardwood.attack.model import AttackModel
 from hardwood.attack.spelling import integers_from_text, read_attack, with_labels_of
+from hardwood.cli.reading import Reading
 from hardwood.data.categories import CategoryEncoding
-from hardwood.data.csv import CsvTable, read_csv
+from hardwood.data.csv import CsvTable
 from hardwood.ensembles.model_file import EnsembleModel
 from hardwood.ensembles.scores import Ensemble
 from hardwood.errors import InvalidInputError
@@ -25,7 +26,6 @@ from hardwood.tree.tree import Tree
 
 DataArgument = Annotated[Path, typer.Argument(help="CSV file with a header row.", show_default=False)]
 TargetOption = Annotated[str, typer.Option("--target", "-t", help="Column with the classes.", show_default=False)]
-DropOption = Annotated[list[str] | None, typer.Option("--drop", help="Column to leave out; may be repeated.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
 AttackOption = Annotated[
     str,
@@ -33,8 +33,12 @@ AttackOption = Annotated[
         "--attack",
         "-a",
         help="What the attacker can do: a radius (0.1), a share of each feature's range (10%), "
-        "'age=5,income=0:5%,links=>' by feature, or a .toml file.",
+        "'age=5,income=0:5%,links=>' by feature, or a .toml file; 0 for nobody.",
+        show_default=False,
     ),
+]
+OtherAttackOption = Annotated[
+    str | None, typer.Option("--attack", "-a", help="Another attack than the model was learned against.")
 ]
 AttackedClassOption = Annotated[
     list[str] | None,
@@ -78,6 +82,8 @@ class Samples:
         Labels.
     weight : float array of shape (n_samples,) or None
     encoding : CategoryEncoding or None
+    reading : Reading
+        The options with which they were read.
     """
 
     table: CsvTable
@@ -86,29 +92,47 @@ class Samples:
     y: NDArray[Any]
     weight: FloatArray | None
     encoding: CategoryEncoding | None
+    reading: Reading
 
     @classmethod
-    def read(
-        cls,
-        path: Path,
-        target: str,
-        drop: list[str] | None = None,
-        *,
-        weight: str | None = None,
-        categorical: list[str] | None = None,
-        allow_missing: bool = False,
-    ) -> Samples:
-        """Read a file; the options of the command line say what each column is."""
-        table = read_csv(path)
-        features = _feature_columns(table, target, drop or [], weight, categorical or [])
+    def read(cls, path: Path, target: str, reading: Reading, *, weight: str | None = None) -> Samples:
+        """Read a file; the options of the command line say what each column is.
+
+        Columns that somebody must decide about are refused, all at once.
+        """
+        table = reading.table(path)
+        categorical = reading.categories(table)
+        features = _feature_columns(table, target, reading.dropped(table), weight, categorical)
+        reading.check(table, features)
         encoding = None
         if categorical:
-            X = table.mixed(features, set(categorical), allow_missing=allow_missing)
+            X = table.mixed(features, set(categorical), allow_missing=reading.allows_missing)
             encoding = CategoryEncoding.fit(X, categorical, features)
         else:
-            X = table.numbers(features, allow_missing=allow_missing)
+            X = table.numbers(features, allow_missing=reading.allows_missing)
         weights = None if weight is None else table.numbers([weight])[:, 0]
-        return cls(table, features, X, table.labels(target), weights, encoding)
+        return cls(table, features, X, table.labels(target), weights, encoding, reading)
+
+    def take(self, rows: NDArray[Any]) -> Samples:
+        """Return some of the samples."""
+        table = replace(self.table, rows=[self.table.rows[i] for i in rows], lines=[self.table.lines[i] for i in rows])
+        weight = None if self.weight is None else self.weight[rows]
+        return replace(self, table=table, X=self.X[rows], y=self.y[rows], weight=weight)
+
+    def hold_out(self, share: float, seed: int) -> tuple[Samples, Samples]:
+        """Split into samples to learn from and samples to test on, stratified by class."""
+        from sklearn.model_selection import train_test_split
+
+        if not 0 < share < 1:
+            raise InvalidInputError(f"{share:g} of the data cannot be held out; it must be above 0 and below 1")
+        rows = np.arange(len(self.y))
+        try:
+            kept, held_out = train_test_split(rows, stratify=self.y, test_size=share, random_state=seed)
+        except ValueError as error:
+            raise InvalidInputError(
+                f"{share:g} of the data cannot be held out with all classes on both sides: {error}"
+            ) from error
+        return self.take(np.sort(kept)), self.take(np.sort(held_out))
 
     def attack(self, text: str, attacked_classes: list[str] | None, integer: str | None = None) -> AttackModel:
         """Return the attack options in terms of these classes."""
@@ -116,13 +140,18 @@ class Samples:
 
     def problem(self, attack: str, attacked_classes: list[str] | None, integer: str | None, **others: Any) -> Problem:
         """State what is to be learned from the samples under the attack of the options."""
+        return self.state(self.attack(attack, attacked_classes, integer), **others)
+
+    def state(self, attack: AttackModel, **others: Any) -> Problem:
+        """State what is to be learned from the samples under an attack."""
         return prepare(
             self.X,
             self.y,
-            self.attack(attack, attacked_classes, integer),
+            attack,
             sample_weight=self.weight,
             feature_names=self.features,
             categorical_features=self.encoding,
+            missing=self.reading.missing.value,
             **others,
         )
 
@@ -166,14 +195,22 @@ class ModelOnTable:
     X: NDArray[Any]
 
     @classmethod
-    def read(cls, model: Path, data: Path, target: str | None = None) -> ModelOnTable:
-        """Read both files; without names of its own the model takes all columns but the target."""
+    def read(cls, model: Path, data: Path, reading: Reading, target: str | None = None) -> ModelOnTable:
+        """Read both files; without names of its own the model takes all columns but the target and the dropped."""
         loaded = load_model(model)
-        table = read_csv(data)
+        table = reading.table(data)
         if target is not None:
             table.position(target)
-        trees = loaded.tree if isinstance(loaded, Model) else loaded.ensemble
-        return cls(loaded, table, *features_of_model(table, trees, set() if target is None else {target}))
+        left_out = {*reading.dropped(table), *(() if target is None else (target,))}
+        given = cls.of(loaded, table, left_out)
+        _check_reading(reading, table, given.trees, model)
+        return given
+
+    @classmethod
+    def of(cls, model: Model | EnsembleModel, table: CsvTable, left_out: set[str]) -> ModelOnTable:
+        """Return a model with the columns of a table that it looks at."""
+        trees = model.tree if isinstance(model, Model) else model.ensemble
+        return cls(model, table, *features_of_model(table, trees, left_out))
 
     @property
     def trees(self) -> Tree | Ensemble:
@@ -208,6 +245,24 @@ class ModelOnTable:
         trees = self.trees
         model = attack_for(text, attacked_classes, trees.classes, integer)
         return fit_attack(model, trees.rows(self.X), tuple(self.features), trees.encoding)
+
+
+def _check_reading(reading: Reading, table: CsvTable, tree: Tree | Ensemble, path: Path) -> None:
+    """Raise if options say other things about columns than the model has learned; it knows what it needs itself."""
+    takes_missing = tree.missing_left is not None if isinstance(tree, Tree) else tree.takes_missing
+    if reading.allows_missing and not takes_missing:
+        raise InvalidInputError(
+            f"--missing reachable: {path} was learned without missing values and has no way for them"
+        )
+    known: dict[str, Any] = {}
+    if tree.encoding is not None:
+        known = dict(zip(tree.encoding.names or (), tree.encoding.categories, strict=False))
+    for name in reading.categories(table):
+        if known.get(name) is None:
+            raise InvalidInputError(f"--categorical {name}: the model in {path} knows no categories of that column")
+    for name in reading.dropped(table):
+        if name in (known or tree.feature_names or ()):
+            raise InvalidInputError(f"--drop {name}: the model in {path} was learned on that column and needs it")
 
 
 def labels_of(table: CsvTable, target: str, classes: NDArray[Any]) -> NDArray[Any]:

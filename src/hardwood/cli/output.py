@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from hardwood.errors import InvalidInputError
+from hardwood.solvers.result import EndReason, Result
 
+INTERRUPTED = 130
+"""Exit code of what Ctrl-C ended."""
 PICTURES = (".png", ".svg", ".pdf")
 
 
@@ -47,6 +52,45 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]
 def percent(share: float) -> str:
     """Write a share as people read it."""
     return f"{100 * share:.1f} %"
+
+
+def exit_if_interrupted(result: Result | None = None, *, was_interrupted: bool = False) -> None:
+    """End with exit code 130 where somebody pressed Ctrl-C; what was finished has been shown and saved by then."""
+    if was_interrupted or (result is not None and result.stopped_by is EndReason.INTERRUPT):
+        typer.echo("Interrupted: this is what was finished by then.", err=True)
+        raise typer.Exit(INTERRUPTED)
+
+
+@contextmanager
+def progress_bar(shown: bool, what: str) -> Iterator[Callable[[int, int], None] | None]:
+    """Show how much is done on standard error, if that is a terminal."""
+    if not shown or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def steps_display(shown: bool, doing: str) -> Iterator[Callable[[str, int, int], None] | None]:
+    """Show which of some steps runs, how many are done and how many are left: a bar on a terminal, else lines."""
+    if not shown:
+        yield None
+        return
+    if not sys.stderr.isatty():
+        yield lambda what, done, total: typer.echo(f"{doing} {done + 1}/{total}: {what}", err=True)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(doing)
+        yield lambda what, done, total: bar.update(task, completed=done, total=total, description=f"{doing}: {what}")
 
 
 def check_output(path: Path | None) -> None:

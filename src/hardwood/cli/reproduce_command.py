@@ -10,6 +10,7 @@ import typer
 
 from hardwood.cli.app import app
 from hardwood.cli.inputs import checked_jobs
+from hardwood.cli.output import exit_if_interrupted
 from hardwood.errors import InvalidInputError, MissingEngineError
 
 if TYPE_CHECKING:
@@ -65,18 +66,18 @@ def reproduce(
     if grid.kind != "curve" and not grid.methods:
         raise InvalidInputError("none of the methods can run here")
     results = output / f"{grid.name}.jsonl"
-    try:
-        log = _run(grid, results, data, slots, dask, retry_failed=retry_failed, wait=wait)
-    except KeyboardInterrupt:
+    log, was_interrupted = _run(grid, results, data, slots, dask, retry_failed=retry_failed, wait=wait)
+    if log.cells:
+        _write(grid, log, results, output)
+    if was_interrupted:
         typer.echo(f"Stopped. The same command goes on where this one stopped; results so far: {results}", err=True)
-        raise
-    _write(grid, log, results, output)
+    exit_if_interrupted(was_interrupted=was_interrupted)
 
 
 def _run(
     grid: Grid, results: Path, data: Path | None, slots: int, dask: str | None, *, retry_failed: bool, wait: bool
-) -> Log:
-    """Run what has not been run, here or on a cluster, and return all results."""
+) -> tuple[Log, bool]:
+    """Run what has not been run, here or on a cluster, and return all results, and whether Ctrl-C ended it."""
     from hardwood.experiments.cells import load_set
     from hardwood.experiments.log import open_log
     from hardwood.experiments.progress import watch
@@ -86,16 +87,19 @@ def _run(
         writer = stack.enter_context(open_log(results, wait=wait))
         cluster = None if dask is None else stack.enter_context(closing(DaskCluster(dask)))
         slots = slots if cluster is None else cluster.slots
-        run_grid(
-            grid,
-            writer,
-            lambda name: load_set(name, data),
-            cluster or local_processes(slots),
-            slots=slots,
-            retry_failed=retry_failed,
-            watcher=stack.enter_context(watch()),
-        )
-        return writer.log
+        try:
+            run_grid(
+                grid,
+                writer,
+                lambda name: load_set(name, data),
+                cluster or local_processes(slots),
+                slots=slots,
+                retry_failed=retry_failed,
+                watcher=stack.enter_context(watch()),
+            )
+        except KeyboardInterrupt:
+            return writer.log, True
+        return writer.log, False
 
 
 def _write(grid: Grid, log: Log, results: Path, output: Path) -> None:

@@ -35,6 +35,7 @@ from hardwood.data.labels import as_labels, encode_labels
 from hardwood.data.weights import weighted_share
 from hardwood.ensembles.conversion import as_ensemble
 from hardwood.ensembles.scores import Ensemble
+from hardwood.markup import card, facts
 from hardwood.problem.boxes import ends_under_attack, limits_of
 from hardwood.solvers.options import TIME_LIMIT, count_threads
 
@@ -83,6 +84,13 @@ class Robustness:
     def interval(self, sample_weight: Any = None) -> tuple[float, float]:
         """Return lower and upper bound on the adversarial accuracy; equal where every sample is decided."""
         return weighted_share(self.is_robust, sample_weight), weighted_share(~self.is_fooled, sample_weight)
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: how many samples are robust, fooled and open."""
+        low, high = self.interval()
+        share = f"{low:.1%}" if low == high else f"{low:.1%} to {high:.1%}"
+        counts = {name: int(getattr(self, f"is_{name}").sum()) for name in ("robust", "fooled", "open")}
+        return card("Robustness", facts({"accuracy under attack": share, **counts}))
 
     def __repr__(self) -> str:
         return (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import os
 import sys
 import time
@@ -25,10 +24,12 @@ from hardwood.errors import InvalidInputError, WholeNumbersWarning
 from hardwood.evaluation.adversarial import attack_samples, robust_radius
 from hardwood.evaluation.metrics import adversarial_accuracy
 from hardwood.export import to_sklearn
-from hardwood.export.model_file import Model, training_record
+from hardwood.export.model_file import Model, training_record, weight_by_leaf
+from hardwood.markup import escaped, facts, folded
 from hardwood.problem.problem import Problem, fractions_text, moved_by_fractions, prepare
 from hardwood.solvers.options import RANDOM_STATE, Number, Option
 from hardwood.solvers.result import EndReason, Result, Status
+from hardwood.tree.drawing import tree_html
 from hardwood.tree.statistics import LeafStatistics, class_shares
 from hardwood.tree.tree import Tree
 
@@ -300,7 +301,7 @@ class BaseRobustTree(BaseRobustClassifier):
     def to_model(self) -> Model:
         """Return what is saved: tree, attack and a record of the training."""
         check_is_fitted(self)
-        return Model(self.tree_, self.attack_, training_record(self.result_))
+        return Model(self.tree_, self.attack_, training_record(self.result_), weight_by_leaf(self.leaf_weight_))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted tree to a JSON file that `hardwood.load_model` reads."""
@@ -331,17 +332,14 @@ class BaseRobustTree(BaseRobustClassifier):
         rows = {
             "Lost to the attacker": f"{result.objective:g} of {self._training_weight:g} training weight",
             "Proof": proof,
-            "Attack": self.attack_.describe(self._feature_names()),
             "Learned by": f"{result.solver} in {result.runtime:.2f} s",
         }
-        table = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(name)}</th><td style='text-align:left'>"
-            f"{html.escape(value)}</td></tr>"
-            for name, value in rows.items()
-        )
+        certain = self.leaf_weight_.sum(axis=1)
+        captions = [f"{weight:g} for certain" for weight in certain.tolist()]
+        attack = folded("Attack", escaped(self.attack_.describe(self._feature_names())))
         return (
             "<div class='hardwood-fitted' style='margin-top:0.5em'>"
-            f"<pre style='line-height:1.4'>{html.escape(self.tree_.to_text())}</pre><table>{table}</table></div>"
+            f"{tree_html(self.tree_, captions)}{facts(rows)}{attack}</div>"
         )
 
 

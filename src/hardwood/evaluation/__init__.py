@@ -1,8 +1,10 @@
-"""How good a tree is under attack: metrics, adversarial examples and radii, explanations, comparisons."""
+"""How good a tree is under attack: metrics, adversarial examples and radii, explanations, comparisons, trade-offs."""
 
 from __future__ import annotations
 
 from hardwood.evaluation.comparison import Comparison, compare
 from hardwood.evaluation.explanation import Explanation, explain
+from hardwood.evaluation.fragility import Fragility, fragility
+from hardwood.evaluation.tradeoff import Part, Tradeoff, trade_off
 
-__all__ = ["Comparison", "Explanation", "compare", "explain"]
+__all__ = ["Comparison", "Explanation", "Fragility", "Part", "Tradeoff", "compare", "explain", "fragility", "trade_off"]

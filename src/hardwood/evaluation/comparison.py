@@ -15,18 +15,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hardwood.arrays import IntArray
+from hardwood.arrays import FloatArray, IntArray
 from hardwood.attack.model import AttackModel
 from hardwood.bounds import matching_bound
+from hardwood.data.categories import CategoryEncoding
 from hardwood.data.frames import Table, check_finite
 from hardwood.data.labels import as_labels
+from hardwood.data.weights import as_weights, weighted_share
 from hardwood.ensembles.conversion import as_ensemble
 from hardwood.ensembles.scores import Ensemble
 from hardwood.ensembles.verification import robustness
 from hardwood.errors import InvalidInputError
 from hardwood.evaluation.methods import Method, Task, find_method
 from hardwood.evaluation.metrics import accuracy, adversarial_accuracy
-from hardwood.problem.problem import prepare, read_features
+from hardwood.problem.problem import Problem, prepare, read_features
+from hardwood.solvers.result import EndReason
 from hardwood.tree.reach import robust_errors
 from hardwood.tree.tree import Tree
 
@@ -105,6 +108,10 @@ class Comparison:
     n_train, n_test, max_depth : int
     attack : str
         In words.
+    was_interrupted : bool
+        Whether somebody did not want to wait for the rest.
+    total_weight : float or None
+        Of the training samples; None where each weighs 1.
     """
 
     rows: tuple[Row, ...]
@@ -115,11 +122,13 @@ class Comparison:
     n_test: int
     max_depth: int
     attack: str
+    was_interrupted: bool = False
+    total_weight: float | None = None
 
     @property
     def accuracy_bound(self) -> float:
         """Return the accuracy under attack on the training part that no tree of this depth exceeds."""
-        return 1 - self.bound / self.n_train
+        return 1 - self.bound / (self.n_train if self.total_weight is None else self.total_weight)
 
     def gap(self, row: Row) -> float | None:
         """Return the share of a row's errors that is not proven to be unavoidable; None for a forest."""
@@ -141,6 +150,7 @@ class Comparison:
             "bound": self.bound,
             "bound_by": self.bound_by,
             "left_out": self.left_out,
+            "was_interrupted": self.was_interrupted,
             "learners": [
                 {
                     "learner": row.name,
@@ -171,7 +181,10 @@ def compare(
     n_jobs: int = 1,
     random_state: int = 0,
     feature_names: Sequence[str] | None = None,
-    on_start: Callable[[str], None] | None = None,
+    sample_weight: Any = None,
+    categorical_features: Any = None,
+    missing: str = "error",
+    on_start: Callable[[str, int, int], None] | None = None,
 ) -> Comparison:
     """Train and score all learners on one data set.
 
@@ -196,35 +209,113 @@ def compare(
     random_state : int
     feature_names : sequence of str or None
         Those of the columns of X by default, where it has any.
+    sample_weight : array-like of shape (n_samples,) or None
+        Cost of losing each sample; learners that know no weights ignore it.
+    categorical_features, missing
+        As in `hardwood.problem.problem.prepare`.
     on_start : callable or None
-        Called with a few words about each learner before it runs.
+        Called before each learner runs, with a few words about it, how many are done, and of how many.
+
+    Returns
+    -------
+    Comparison
+        Ctrl-C ends it with the learners that are done; without any, `KeyboardInterrupt` goes on.
     """
-    table, _ = read_features(X, None, None if feature_names is None else tuple(feature_names))
-    parts = _split(table, y, test_size, random_state)
-    given = AttackModel.parse(attack)
-    problem = prepare(parts[0].X, parts[0].y, given, max_depth)
-    chosen, left_out = _choose(learners, problem.n_classes)
+    names = None if feature_names is None else tuple(feature_names)
+    table, encoding = read_features(X, categorical_features, names)
+    check_finite(table.values, table.names, allow_missing=missing == "reachable")
+    parts = _split(table if encoding is None else X, y, sample_weight, test_size, random_state)
+    problem = _state(parts[0], AttackModel.parse(attack), max_depth, encoding, names, missing)
     task = Task(problem, time_limit, n_jobs, random_state)
+    return _compare(task, parts, learners, models or {}, on_start)
+
+
+def _state(
+    part: _Part,
+    attack: AttackModel,
+    max_depth: int,
+    encoding: CategoryEncoding | None,
+    names: tuple[str, ...] | None,
+    missing: str,
+) -> Problem:
+    return prepare(
+        part.X,
+        part.y,
+        attack,
+        max_depth,
+        sample_weight=part.weight,
+        feature_names=None if encoding is None else names,
+        categorical_features=encoding,
+        missing=missing,
+    )
+
+
+def _compare(
+    task: Task,
+    parts: Sequence[_Part],
+    learners: Sequence[str] | None,
+    models: Mapping[str, Any],
+    on_start: Callable[[str, int, int], None] | None,
+) -> Comparison:
+    problem = task.problem
+    chosen, left_out = _choose(learners, problem)
+    rows, proven, was_interrupted = _run_all(chosen, task, parts, on_start)
+    bound, bound_by = max([(matching_bound(problem), "samples in conflict"), *proven], key=lambda found: found[0])
+    for method in chosen[len(rows) :]:
+        left_out[method.name] = "interrupted before it was done"
+    rows += [_given(name, one, task, parts) for name, one in models.items()]
+    columns = problem.feature_names if problem.encoding is None else problem.encoding.names
+    return Comparison(
+        tuple(rows),
+        left_out,
+        bound,
+        bound_by,
+        problem.n_samples,
+        len(parts[1].y) if len(parts) > 1 else 0,
+        problem.max_depth,
+        problem.known_attack.describe(columns),
+        was_interrupted,
+        float(problem.weight.sum()),
+    )
+
+
+def _run_all(
+    chosen: Sequence[Method],
+    task: Task,
+    parts: Sequence[_Part],
+    on_start: Callable[[str, int, int], None] | None,
+) -> tuple[list[Row], list[tuple[float, str]], bool]:
+    """Run methods until all are done or somebody does not want to wait; return rows and what was proven by whom."""
     rows: list[Row] = []
-    bound, bound_by = matching_bound(problem), "samples in conflict"
+    proven: list[tuple[float, str]] = []
     for method in chosen:
-        if on_start is not None:
-            on_start(method.summary)
-        row, proven = _run(method, task, parts)
+        try:
+            if on_start is not None:
+                on_start(method.summary, len(rows), len(chosen))
+            row, bound = _run(method, task, parts)
+        except KeyboardInterrupt:
+            if not rows:
+                raise
+            return rows, proven, True
         rows.append(row)
-        if proven > bound:
-            bound, bound_by = proven, method.summary
-    rows += [_given(name, one, task, parts) for name, one in (models or {}).items()]
-    n_test = len(parts[1].y) if len(parts) > 1 else 0
-    attack_text = given.describe(table.names)
-    return Comparison(tuple(rows), left_out, bound, bound_by, len(parts[0].y), n_test, problem.max_depth, attack_text)
+        proven.append((bound, method.summary))
+        if row.ended_by == EndReason.INTERRUPT:
+            return rows, proven, True
+    return rows, proven, False
+
+
+def _rows_of(X: Any, rows: IntArray) -> Any:
+    if isinstance(X, Table):
+        return X.take(rows)
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
 class _Part(NamedTuple):
     """Samples to learn from, or to test on."""
 
-    X: Table
+    X: Any
     y: NDArray[Any]
+    weight: FloatArray
 
 
 def _run(method: Method, task: Task, parts: Sequence[_Part]) -> tuple[Row, float]:
@@ -250,7 +341,7 @@ def _row(
         title,
         train=scores[0],
         test=scores[1] if len(scores) > 1 else None,
-        errors=float(robust_errors(model, task.problem).sum()) if isinstance(model, Tree) else None,
+        errors=float(task.problem.weight @ robust_errors(model, task.problem)) if isinstance(model, Tree) else None,
         leaves=model.n_leaves,
         seconds=seconds,
         ended_by=ended_by,
@@ -258,11 +349,10 @@ def _row(
     )
 
 
-def _split(table: Table, y: Any, test_size: float, seed: int) -> list[_Part]:
+def _split(X: Any, y: Any, sample_weight: Any, test_size: float, seed: int) -> list[_Part]:
     """Return the samples to learn from and, if any are held out, those to test on."""
-    check_finite(table.values, table.names)
-    labels = as_labels(y, len(table))
-    return [_Part(table.take(rows), labels[rows]) for rows in _split_rows(labels, test_size, seed)]
+    labels, weight = as_labels(y, len(X)), as_weights(sample_weight, len(X))
+    return [_Part(_rows_of(X, rows), labels[rows], weight[rows]) for rows in _split_rows(labels, test_size, seed)]
 
 
 def _split_rows(y: NDArray[Any], test_size: float, seed: int) -> list[IntArray]:
@@ -280,10 +370,12 @@ def _split_rows(y: NDArray[Any], test_size: float, seed: int) -> list[IntArray]:
         ) from error
 
 
-def _choose(names: Sequence[str] | None, n_classes: int) -> tuple[list[Method], dict[str, str]]:
+def _choose(names: Sequence[str] | None, problem: Problem) -> tuple[list[Method], dict[str, str]]:
     """Return the methods to run, and why others are left out."""
     chosen = [find_method(name) for name in (DEFAULT_METHODS if names is None else names)]
-    obstacles = {method.name: method.obstacle(n_classes) for method in chosen}
+    obstacles = {
+        method.name: method.obstacle(problem.n_classes, allows_missing=problem.allows_missing) for method in chosen
+    }
     left_out = {name: obstacle for name, obstacle in obstacles.items() if obstacle is not None}
     if names is not None and left_out:
         name, obstacle = next(iter(left_out.items()))
@@ -291,10 +383,10 @@ def _choose(names: Sequence[str] | None, n_classes: int) -> tuple[list[Method], 
     return [method for method in chosen if method.name not in left_out], left_out
 
 
-def _score(model: Tree | Ensemble, X: Table, y: NDArray[Any], task: Task) -> Score:
+def _score(model: Tree | Ensemble, X: Any, y: NDArray[Any], weight: FloatArray, task: Task) -> Score:
     attack = task.problem.known_attack
     if isinstance(model, Tree):
-        attacked = adversarial_accuracy(model, X, y, attack)
-        return Score(accuracy(model, X, y), attacked, attacked)
-    low, high = robustness(model, X, y, attack, time_limit=task.time_limit, n_jobs=task.n_jobs).interval()
-    return Score(float(np.mean(model.predict(X) == y)), low, high)
+        attacked = adversarial_accuracy(model, X, y, attack, weight)
+        return Score(accuracy(model, X, y, weight), attacked, attacked)
+    low, high = robustness(model, X, y, attack, time_limit=task.time_limit, n_jobs=task.n_jobs).interval(weight)
+    return Score(weighted_share(model.predict(X) == y, weight), low, high)

@@ -21,6 +21,7 @@ from hardwood.solvers import get_solver, registered_solvers, solve
 from hardwood.solvers.greedy import GreedyLearner
 from hardwood.solvers.options import shown
 from hardwood.solvers.relabel import relabel
+from hardwood.tree.conversion import in_terms_of
 from hardwood.tree.tree import Tree
 
 
@@ -123,7 +124,8 @@ class Method:
         Other names for it.
     special : callable or None
         How to learn the model without a recipe.
-    two_classes_only : bool
+    two_classes_only, no_missing : bool
+        What it cannot do.
     """
 
     name: str
@@ -134,6 +136,7 @@ class Method:
     aliases: tuple[str, ...] = field(default=(), compare=False)
     special: Callable[[Task], Learned] | None = field(default=None, compare=False)
     two_classes_only: bool = field(default=False, compare=False)
+    no_missing: bool = field(default=False, compare=False)
 
     @property
     def proves(self) -> bool:
@@ -146,8 +149,10 @@ class Method:
         """Why the method cannot run here, or None if it can."""
         return None if self.recipe is None else self.recipe.obstacle
 
-    def obstacle(self, n_classes: int) -> str | None:
+    def obstacle(self, n_classes: int, *, allows_missing: bool = False) -> str | None:
         """Return why the method cannot be used on data with so many classes, or None if it can."""
+        if self.no_missing and allows_missing:
+            return "it takes no missing values"
         if self.two_classes_only and n_classes > 2:
             return f"it is for two classes, the data has {n_classes}"
         return self.missing
@@ -167,7 +172,9 @@ def _cart(task: Task) -> Tree:
 
     problem = task.problem
     cart = DecisionTreeClassifier(max_depth=max(problem.max_depth, 1), random_state=task.random_state)
-    return from_sklearn(cart.fit(problem.values, problem.classes[problem.label]), problem.feature_names)
+    # It sees indicators of categories, and medians in place of what is missing.
+    fitted = cart.fit(problem.values, problem.classes[problem.label], sample_weight=problem.weight)
+    return in_terms_of(from_sklearn(fitted, problem.feature_names), problem)
 
 
 def _forest(task: Task) -> Learned:
@@ -229,9 +236,11 @@ _TABLE = (
     _greedy("GROOT", "groot", "GROOT", "greedy"),
     Method("GROOT-relabelled", Recipe("relabelled"), summary="GROOT, relabelled", aliases=("relabelled",)),
     _greedy("FPRDT", "adversarial-error", "FPRDT"),
-    Method("forest", None, summary="forest of 100 GROOT trees", special=_forest),
-    Method("optimal-forest", None, summary="forest of 20 optimal robust trees", special=_optimal_forest),
-    Method("boosting", None, summary="robust boosting, 100 rounds", special=_boosting),
+    Method("forest", None, summary="forest of 100 GROOT trees", special=_forest, no_missing=True),
+    Method(
+        "optimal-forest", None, summary="forest of 20 optimal robust trees", special=_optimal_forest, no_missing=True
+    ),
+    Method("boosting", None, summary="robust boosting, 100 rounds", special=_boosting, no_missing=True),
     Method("Binary-MILP", Recipe("binary-milp"), anytime=True, summary="MILP with binary thresholds"),
     Method(
         "Binary-MILP-warm",

@@ -16,7 +16,7 @@ from hardwood.data.datasets import Dataset, Split, load, make_blobs, make_moons,
 from hardwood.data.fields import Fields
 from hardwood.evaluation.methods import Recipe
 from hardwood.evaluation.metrics import accuracy, adversarial_accuracy
-from hardwood.experiments.nodes import describe_nodes
+from hardwood.evaluation.nodes import describe_nodes
 from hardwood.experiments.outcomes import BoundOutcome, CurveOutcome, FitOutcome, Scores
 from hardwood.plain_data import plain
 from hardwood.problem.problem import prepare

@@ -176,7 +176,7 @@ def curves(grid: Grid, log: Log) -> Chart:
 
 
 def over_time(grid: Grid, log: Log) -> Chart:
-    """Mean training error of the methods over time, with bands of one standard error."""
+    """Median training error of the methods over time, with bands that hold the middle half of the instances."""
     start = 0.01
     count = int(np.ceil(np.log10(grid.time_limit / start) * MOMENTS_PER_DECADE)) + 1
     moments = np.geomspace(start, grid.time_limit, count).tolist()
@@ -185,20 +185,11 @@ def over_time(grid: Grid, log: Log) -> Chart:
         found = list(fits_at(grid, log, method, grid.depths[0]).values())
         if not found:
             continue
-        stats = [mean_and_error([error_at(outcome, moment) for _, outcome in found]) for moment in moments]
-        spread = [0.0 if np.isnan(error) else error for _, error in stats]
-        mean = [value for value, _ in stats]
-        series.append(
-            Series(
-                method.name,
-                moments,
-                mean,
-                low=[value - error for value, error in zip(mean, spread, strict=True)],
-                high=[value + error for value, error in zip(mean, spread, strict=True)],
-            )
-        )
+        errors = np.array([[error_at(outcome, moment) for _, outcome in found] for moment in moments])
+        low, median, high = np.quantile(errors, [0.25, 0.5, 0.75], axis=1).tolist()
+        series.append(Series(method.name, moments, median, low=low, high=high))
     title = f"Training error over time, depth {grid.depths[0]}"
-    return Chart("lines", title, "seconds", "mean share of samples lost", series, x_log=True, steps=True)
+    return Chart("lines", title, "seconds", "median share of samples lost", series, x_log=True, steps=True)
 
 
 def ratio_chart(grid: Grid, log: Log, *, against_bound: bool) -> Chart:

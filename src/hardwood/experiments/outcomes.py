@@ -12,7 +12,7 @@ import numpy as np
 from hardwood.bounds import AccuracyBound, EpsilonCurve
 from hardwood.data.fields import Fields
 from hardwood.errors import InvalidInputError
-from hardwood.experiments.nodes import NodeReach
+from hardwood.evaluation.nodes import NodeReach
 from hardwood.export.tree_data import tree_from_data, tree_to_data
 from hardwood.plain_data import as_items, as_number
 from hardwood.solvers.result import Result, Status

@@ -17,8 +17,14 @@ class Tally:
     """Counts of a run, and an estimate of the time left."""
 
     def __init__(self) -> None:
-        self.total = self.done = self.failed = self.slots = 0
+        self.total = self.done = self.failed = self.slots = self.before = 0
         self._started = time.monotonic()
+
+    def resumes(self, cells: int) -> None:
+        """So many cells were run before."""
+        self.total += cells
+        self.done += cells
+        self.before = cells
 
     def begins(self, cells: int, slots: int) -> None:
         """So many more cells are about to be run."""
@@ -38,9 +44,10 @@ class Tally:
     @property
     def seconds_left(self) -> float | None:
         """Estimate from the pace so far; None before the first cell has ended."""
-        if self.done == 0:
+        done_now = self.done - self.before
+        if done_now == 0:
             return None
-        return (time.monotonic() - self._started) / self.done * (self.total - self.done)
+        return (time.monotonic() - self._started) / done_now * (self.total - self.done)
 
     def __str__(self) -> str:
         left = "" if self.seconds_left is None else f", about {as_duration(self.seconds_left)} left"
@@ -75,6 +82,12 @@ class PlainLines:
         self._stream = stream
         self._tally = Tally()
 
+    def resumes(self, cells: int) -> None:
+        """Say how many cells were run before."""
+        self._tally.resumes(cells)
+        if cells:
+            print(f"{cells} cells were run before", file=self._stream, flush=True)
+
     def begins(self, cells: int, slots: int) -> None:
         """Say how many cells come."""
         self._tally.begins(cells, slots)
@@ -93,6 +106,10 @@ class LiveLine:
         self._bar = bar
         self._task = task
         self._tally = Tally()
+
+    def resumes(self, cells: int) -> None:
+        """Count what was run before."""
+        self._tally.resumes(cells)
 
     def begins(self, cells: int, slots: int) -> None:
         """Make room for more cells."""

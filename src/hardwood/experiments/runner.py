@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import threading
 import time
 import traceback
 import warnings
@@ -25,9 +26,12 @@ from hardwood.experiments.grid import Grid
 from hardwood.experiments.log import LogWriter
 from hardwood.experiments.outcomes import Failure, Outcome
 from hardwood.experiments.records import CellRecord, Machine
-from hardwood.experiments.schedule import pending
+from hardwood.experiments.schedule import cells_of, pending
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "highspy", "python-sat", "ortools", "gurobipy", "pyscipopt")
+
+_LOOK_EVERY = 1.0
+"""Seconds between two looks of a worker whether its parent is still there."""
 
 Errand = tuple[Cell, Dataset]
 Execute = Callable[[Iterable[Errand]], Generator[CellRecord, None, None]]
@@ -36,6 +40,9 @@ Execute = Callable[[Iterable[Errand]], Generator[CellRecord, None, None]]
 
 class Watcher(Protocol):
     """Who is told how a run goes."""
+
+    def resumes(self, cells: int) -> None:
+        """Take note that so many cells have been run before, by a run that was stopped."""
 
     def begins(self, cells: int, slots: int) -> None:
         """Take note that so many cells are about to be run, at most `slots` at once."""
@@ -75,6 +82,8 @@ def run_grid(
         writer.append(grid)
     cached_load = cache(load)
     waiting = pending(grid, writer.log, retry_failed=retry_failed)
+    if watcher is not None:
+        watcher.resumes(len({key_of(cell) for cell in cells_of(grid, writer.log)} - waiting.keys()))
     # The final fit of a selection is known only when its folds are done, hence the rounds.
     while waiting:
         if watcher is not None:
@@ -95,6 +104,27 @@ def run_cell(cell: Cell, data: Dataset) -> CellRecord:
     except Exception as error:
         outcome = Failure(f"{type(error).__name__}: {error}", traceback.format_exc())
     return _record(cell, outcome, time.perf_counter() - started)
+
+
+def run_cell_for(parent: int, cell: Cell, data: Dataset) -> CellRecord:
+    """Run one cell in a worker process, which ends with its parent, however that ends."""
+    _end_with(parent)
+    return run_cell(cell, data)
+
+
+@cache
+def _end_with(parent: int) -> None:
+    """Look after the parent from a thread, once per process."""
+    if os.getppid() != parent:
+        return
+
+    def look() -> None:
+        while os.getppid() == parent:
+            time.sleep(_LOOK_EVERY)
+        # Nobody is left to hear about a result, nor to be told why.
+        os._exit(1)
+
+    threading.Thread(target=look, daemon=True, name="looks after the parent").start()
 
 
 def _record(cell: Cell, outcome: Outcome | Failure, seconds: float) -> CellRecord:
@@ -146,7 +176,7 @@ def local_processes(jobs: int) -> Execute:
         def dispatched() -> Iterator[Any]:
             for task in waiting:
                 in_flight[key_of(task[0])] = task
-                yield delayed(run_cell)(*task)
+                yield delayed(run_cell_for)(os.getpid(), *task)
 
         while True:
             pool = Parallel(
@@ -178,7 +208,7 @@ def _run_in_own_process(task: Errand) -> CellRecord:
 
     try:
         # With one job joblib would stay in this process; with two it does not, even for a single task.
-        records: list[CellRecord] = Parallel(n_jobs=2, backend="loky")([delayed(run_cell)(*task)])
+        records: list[CellRecord] = Parallel(n_jobs=2, backend="loky")([delayed(run_cell_for)(os.getpid(), *task)])
         return records[0]
     except BrokenProcessPool as error:
         return lost_record(task[0], error)

@@ -22,6 +22,7 @@ from hardwood.experiments.scores import (
     settings_of,
     standings,
 )
+from hardwood.solvers.result import EndReason
 
 NOTHING = "–"
 
@@ -258,7 +259,8 @@ def fits(grid: Grid, log: Log) -> TextTable:
     for depth in grid.depths:
         for method in grid.methods:
             for (dataset, radius, _), (_, outcome) in fits_at(grid, log, method, depth).items():
-                bound = NOTHING if outcome.bound is None else f"{outcome.bound:g}"
+                proves_nothing = outcome.bound is None or outcome.stopped_by == EndReason.HEURISTIC
+                bound = NOTHING if proves_nothing else f"{outcome.bound:g}"
                 rows.append(
                     [
                         dataset,

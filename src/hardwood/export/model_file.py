@@ -18,7 +18,7 @@ from hardwood.data.categories import CategoryEncoding
 from hardwood.errors import InvalidInputError
 from hardwood.export.tree_data import tree_from_data, tree_to_data
 from hardwood.files import read_text, write_whole
-from hardwood.plain_data import as_entries, as_number, as_text, parse_json, plain
+from hardwood.plain_data import as_entries, as_items, as_number, as_text, parse_json, plain
 from hardwood.solvers.result import Result, Status
 from hardwood.tree.tree import Tree
 
@@ -40,11 +40,14 @@ class Model:
         In the units of the data.
     training : dict
         Solver, status, objective, bound and so on, as plain data.
+    leaf_weight : tuple of tuple of float, or None
+        Weight of the training samples of each class that reach each node for certain, for probabilities.
     """
 
     tree: Tree
     attack: AttackModel
     training: dict[str, Any] = field(default_factory=dict)
+    leaf_weight: tuple[tuple[float, ...], ...] | None = None
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of each row of X."""
@@ -59,6 +62,7 @@ class Model:
             "tree": tree_to_data(self.tree),
             "attack": self.attack.to_dict(),
             "training": plain(self.training, "training"),
+            **({} if self.leaf_weight is None else {"leaf_weight": [list(row) for row in self.leaf_weight]}),
         }
         write_whole(path, json.dumps(data, indent=1, allow_nan=False) + "\n")
 
@@ -79,7 +83,8 @@ class Model:
             as_text(data["hardwood"], "hardwood")
         tree, attack = tree_from_data(data["tree"]), AttackModel.from_dict(data["attack"])
         check_attack_names(attack, tree.classes, tree.n_features, tree.feature_names, tree.encoding)
-        return cls(tree, attack, as_training(data["training"]))
+        weight = None if data.get("leaf_weight") is None else _leaf_weight(data["leaf_weight"], tree)
+        return cls(tree, attack, as_training(data["training"]), weight)
 
 
 def read_model_data(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -162,6 +167,20 @@ def check_attack_names(
     if attack.n_features not in (None, count):
         raise InvalidInputError(f"the attack is on {attack.n_features} features, the tree has {count}")
     attack.named(count, names)
+
+
+def weight_by_leaf(weight: Any) -> tuple[tuple[float, ...], ...]:
+    """Return the weights of classes at nodes as a model keeps them."""
+    return tuple(tuple(float(value) for value in row) for row in weight)
+
+
+def _leaf_weight(value: Any, tree: Tree) -> tuple[tuple[float, ...], ...]:
+    where = "leaf_weight"
+    rows = as_items(value, where, tree.n_nodes)
+    return tuple(
+        tuple(as_number(cell, f"{where}[{k}]", 0) for cell in as_items(row, f"{where}[{k}]", len(tree.classes)))
+        for k, row in enumerate(rows)
+    )
 
 
 def as_training(value: Any) -> dict[str, Any]:

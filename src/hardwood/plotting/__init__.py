@@ -6,6 +6,7 @@ from hardwood.plotting.comparison import plot_comparison
 from hardwood.plotting.curves import plot_convergence, plot_robustness_curve
 from hardwood.plotting.epsilon_curve import plot_epsilon_curve
 from hardwood.plotting.regions import plot_regions
+from hardwood.plotting.tradeoff import plot_tradeoff
 from hardwood.plotting.tree import plot_tree
 
 __all__ = [
@@ -14,5 +15,6 @@ __all__ = [
     "plot_epsilon_curve",
     "plot_regions",
     "plot_robustness_curve",
+    "plot_tradeoff",
     "plot_tree",
 ]

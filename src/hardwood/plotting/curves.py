@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hardwood.attack.model import AttackModel
+from hardwood.data.frames import column_names
 from hardwood.ensembles.conversion import as_ensemble
 from hardwood.errors import InvalidInputError
 from hardwood.evaluation.adversarial import robust_radius
-from hardwood.plotting.models import named_models, tree_of
+from hardwood.plotting.models import named_models, own_attack, tree_of
 from hardwood.plotting.style import colour_of, dash_of, new_axes, shown, tidy
 from hardwood.solvers.result import Result, Status
 
@@ -81,16 +83,37 @@ def _tree_or_ensemble(model: Any) -> Any:
         return as_ensemble(model)
 
 
+def _common_attack(models: Mapping[str, Any]) -> Any:
+    """Return the attack that models were trained against, which must be one."""
+    known = {name: own_attack(model) for name, model in models.items()}
+    given = {name: attack for name, attack in known.items() if attack is not None}
+    if not given:
+        raise InvalidInputError("none of the models was trained against an attack; say which one with attack=...")
+    first, *others = given.items()
+    for name, attack in others:
+        if attack != first[1]:
+            raise InvalidInputError(
+                f"the models were trained against different attacks ({first[0]}: {first[1]}; {name}: {attack}); say by "
+                "which one they are to be judged with attack=..."
+            )
+    return first[1]
+
+
+def _shortly(attack: AttackModel, names: tuple[str, ...] | None) -> str:
+    text = attack.describe(names)
+    return shown(text, 60)
+
+
 def plot_robustness_curve(
     models: Any | Mapping[str, Any],
     X: Any,
     y: Any,
     *,
-    attack: Any = 1.0,
+    attack: Any = None,
     mark: float | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the accuracy under attack over the size of the attack; exact, not sampled.
+    """Draw the accuracy under attack over the strength of the attack; exact, not sampled.
 
     Parameters
     ----------
@@ -98,18 +121,20 @@ def plot_robustness_curve(
         hardwood's trees, and anything `hardwood.as_ensemble` takes; ensembles up to a thousandth of the radius.
     X : array-like of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
-    attack : anything `hardwood.AttackModel.parse` takes
-        The unit of the horizontal axis; by default an L∞ radius of 1.
+    attack : anything `hardwood.AttackModel.parse` takes, or None
+        The unit of the horizontal axis; by default the attack that the models were trained against, which is then
+        marked. Models that were trained against none are judged by that of the others; models that were trained
+        against different ones are refused, since no axis would do them justice: say which.
     mark : float or None
-        A size to mark, e.g. the one that the models were trained against.
+        A multiple to mark, e.g. the one that the models were trained against.
     ax : matplotlib axes or None
         Where to draw; new axes if None.
     """
+    named = named_models(models, "accuracy")
+    unit = AttackModel.parse(_common_attack(named) if attack is None else attack)
+    mark = 1.0 if attack is None and mark is None else mark
     ax = new_axes() if ax is None else ax
-    found = {
-        name: robust_radius(_tree_or_ensemble(model), X, y, attack)
-        for name, model in named_models(models, "accuracy").items()
-    }
+    found = {name: robust_radius(_tree_or_ensemble(model), X, y, unit) for name, model in named.items()}
     finite = np.concatenate([radius[np.isfinite(radius)] for radius in found.values()])
     ends = [float(np.quantile(finite, 0.98))] if len(finite) else [1.0]
     end = 1.02 * max([*ends, 0.0 if mark is None else 1.3 * mark])
@@ -127,9 +152,9 @@ def plot_robustness_curve(
         )  # fmt: skip
     ax.set_xlim(0, end)
     ax.set_ylim(0, 1.02)
-    ax.set_xlabel(
-        "radius of the attack" if isinstance(attack, int | float) and attack == 1 else "multiple of the attack"
-    )
+    is_radius = isinstance(attack, int | float) and attack == 1
+    names = column_names(X)
+    ax.set_xlabel("radius of the attack" if is_radius else f"multiples of the attack ({_shortly(unit, names)})")
     ax.set_ylabel("accuracy under attack")
     tidy(ax)
     ax.legend(frameon=False)

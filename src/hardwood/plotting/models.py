@@ -27,12 +27,16 @@ def tree_of(model: Any) -> Tree:
 
 def attack_of(model: Any, attack: Any) -> Any:
     """Return the attack to draw: the given one, or that which the model was learned against."""
-    if attack is not None:
-        return attack
-    for name in ("attack_", "attack"):
-        if getattr(model, name, None) is not None:
-            return getattr(model, name)
+    known = own_attack(model) if attack is None else attack
+    if known is not None:
+        return known
     raise InvalidInputError(f"say which attack=... to draw: {type(model).__name__} was not learned against one")
+
+
+def own_attack(model: Any) -> Any:
+    """Return the attack that a model was learned against, in the units of the data; None if it was none."""
+    found = getattr(model, "attack_", None)
+    return getattr(model, "attack", None) if found is None else found
 
 
 def named_models(models: Any, default: str) -> dict[str, Any]:

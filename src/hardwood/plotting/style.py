@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from hardwood.errors import MissingEngineError
 from hardwood.files import write_whole
+from hardwood.markup import COLOURS
 from hardwood.plain_data import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c6d31")
-"""Okabe & Ito's colours, which readers with any colour vision tell apart, yellow replaced by a brown that shows."""
 COLOURS_ON_DARK = ("#4aa8e0", "#f08a45", "#3fc79a", "#dd92bc", "#edb84d", "#9ad4f5", "#e8eaed", "#c6a565")
 """The same on a dark page."""
 DASHES: tuple[Any, ...] = ("solid", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 2, 1, 2)))

@@ -7,7 +7,9 @@ function drawChart(place, chart) {
   if (chart.kind === "regions") return drawWhenSized(place, () => regionsOf(chart, place.clientWidth));
   const hidden = new Set();
   const body = element("div");
-  place.append(body, legendOf(chart, hidden, () => redraw()));
+  const hasBands = chart.kind === "lines" && chart.series.some((series) => series.low.length > 0);
+  const bands = element("input", { type: "checkbox", onchange: () => { chart.bands = bands.checked; redraw(); } });
+  place.append(body, legendOf(chart, hidden, () => redraw()), ...(hasBands ? [element("label", { class: "check bands" }, bands, "show the middle half of the instances")] : []));
   const redraw = drawWhenSized(body, () => plotOf(chart, body.clientWidth, hidden));
   return redraw;
 }
@@ -28,7 +30,7 @@ function drawWhenSized(place, draw) {
 
 function legendOf(chart, hidden, redraw) {
   const entries = chart.series.map((series, k) => {
-    const sample = shape("svg", { width: 26, height: 12, "aria-hidden": "true" });
+    const sample = shape("svg", { width: 26, height: 12, role: "img", "aria-label": `line of ${series.name}` }, shape("title", {}, series.name));
     if (chart.kind !== "lines") sample.append(marker(k, 13, 6));
     else sample.append(shape("line", { x1: 1, x2: 25, y1: 6, y2: 6, ...lineStyle(k) }));
     const button = element("button", {
@@ -66,8 +68,8 @@ function plotOf(chart, width, hidden) {
   if (chart.kind === "dots") return dotsOf(chart, width, hidden);
   const height = Math.round(Math.max(230, Math.min(330, width * 0.6)));
   const shown = chart.series.map((series, k) => [series, k]).filter(([, k]) => !hidden.has(k));
-  const svg = shape("svg", { width, height, role: "img", "aria-label": `${chart.title}: ${chart.y_label} against ${chart.x_label}` });
-  const all = chart.series.flatMap((series) => [...series.y, ...series.low, ...series.high]);
+  const svg = shape("svg", { width, height, role: "img", "aria-label": `${chart.title}: ${chart.y_label} against ${chart.x_label}` }, shape("title", {}, chart.title));
+  const all = chart.series.flatMap((series) => (chart.bands ? [...series.y, ...series.low, ...series.high] : series.y));
   const y = scaleOf(padded(all, chart.kind === "points" ? [1] : []), [height - MARGIN.bottom, MARGIN.top]);
   const xs = chart.series.flatMap((series) => series.x);
   const xRange = chart.kind === "points" ? [Math.min(...xs) - 0.5, Math.max(...xs) + 0.5] : [Math.min(...xs), Math.max(...xs)];
@@ -135,7 +137,7 @@ const pathOf = (points, steps) =>
 
 function drawLines(svg, chart, shown, x, y, width, height) {
   for (const [series, k] of shown) {
-    if (series.low.length > 0) {
+    if (chart.bands && series.low.length > 0) {
       const up = series.x.map((value, i) => [x(value), y(series.high[i])]);
       const down = series.x.map((value, i) => [x(value), y(series.low[i])]).reverse();
       svg.append(shape("path", { d: `${pathOf([...up, ...down])}Z`, style: `fill:${colourOf(k)};opacity:.1` }));
@@ -145,6 +147,9 @@ function drawLines(svg, chart, shown, x, y, width, height) {
     const points = series.x.map((value, i) => [x(value), y(series.y[i])]);
     svg.append(shape("path", { d: pathOf(points, chart.steps), ...lineStyle(k) }));
     for (const [px, py] of series.marked) svg.append(marker(k, x(px), y(py)));
+  }
+  if (chart.current !== undefined && chart.current !== null) {
+    svg.append(shape("line", { class: "current", x1: x(chart.current), x2: x(chart.current), y1: MARGIN.top, y2: height - MARGIN.bottom }));
   }
   const guide = shape("line", { class: "axis", y1: MARGIN.top, y2: height - MARGIN.bottom, "stroke-dasharray": "2 2", visibility: "hidden" });
   const area = shape("rect", {
@@ -190,7 +195,7 @@ function dotsOf(chart, width, hidden) {
   const names = chart.names.map((name) => shortened(name, 28));
   const left = 16 + 6.6 * Math.max(...names.map((name) => name.length));
   const height = MARGIN.top + row * chart.names.length + MARGIN.bottom;
-  const svg = shape("svg", { width, height, role: "img", "aria-label": `${chart.title}: ${chart.x_label}` });
+  const svg = shape("svg", { width, height, role: "img", "aria-label": `${chart.title}: ${chart.x_label}` }, shape("title", {}, chart.title));
   const ends = chart.series.flatMap((series) => [...series.low, ...series.high]);
   const x = scaleOf(padded(ends, []), [left, width - MARGIN.right]);
   const bottom = height - MARGIN.bottom;
@@ -216,10 +221,22 @@ function dotsOf(chart, width, hidden) {
 }
 
 function regionsOf(chart, width) {
-  const size = Math.min(width, 340);
+  const [left, bottom] = [46, 34];
+  const size = Math.min(width - left, 340);
   const around = 0.12;
   const scale = (value) => ((value + around) / (1 + 2 * around)) * size;
-  const svg = shape("svg", { width: size, height: size, role: "img", "aria-label": `Decision regions. ${chart.title}` });
+  const [across, up] = chart.feature_names.map((name) => shortened(name, 24));
+  const whole = shape("svg", { width: size + left, height: size + bottom, role: "img", "aria-label": `Decision regions. ${chart.title}; ${up} against ${across}` }, shape("title", {}, chart.title));
+  const svg = shape("g", { transform: `translate(${left} 0)` });
+  whole.append(svg);
+  for (const value of [0, 0.5, 1]) {
+    whole.append(
+      shape("text", { x: left + scale(value), y: size + 14, "text-anchor": "middle" }, number(value)),
+      shape("text", { x: left - 6, y: size - scale(value) + 4, "text-anchor": "end" }, number(value)));
+  }
+  whole.append(
+    shape("text", { x: left + size / 2, y: size + 29, "text-anchor": "middle" }, across),
+    shape("text", { transform: `translate(9 ${size / 2}) rotate(-90)`, "text-anchor": "middle" }, up));
   for (const [x0, x1, y0, y1, label] of chart.rectangles) {
     svg.append(shape("rect", {
       x: scale(x0), y: size - scale(y1), width: scale(x1) - scale(x0), height: scale(y1) - scale(y0),
@@ -234,5 +251,5 @@ function regionsOf(chart, width) {
         ? shape("circle", { cx: scale(x), cy: size - scale(y), r: 2.6, style: `fill:${colourOf(label)}` })
         : shape("rect", { x: scale(x) - 2.4, y: size - scale(y) - 2.4, width: 4.8, height: 4.8, style: `fill:${colourOf(label)}` }));
   }
-  return svg;
+  return whole;
 }

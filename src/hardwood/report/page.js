@@ -2,6 +2,7 @@
 
 const COLUMNS = [
   { key: "dataset", title: "data set", text: true },
+  ...(new Set(report.fits.map((fit) => fit.experiment)).size > 1 ? [{ key: "experiment", title: "experiment", text: true }] : []),
   { key: "method", title: "method", text: true },
   { key: "radius", title: "ε" },
   { key: "depth", title: "depth" },
@@ -15,32 +16,44 @@ const COLUMNS = [
   { key: "seconds", title: "seconds", show: (value) => value.toFixed(2) },
 ];
 const FIRST_ROWS = 200;
-const FILTERS = ["dataset", "method", "radius", "depth", "status"];
+const FILTERS = ["experiment", "dataset", "method", "radius", "depth", "status"];
 
 const find = (id) => document.getElementById(id);
 const state = { sort: "dataset", descending: false, filters: {}, text: "", folds: false, all: false };
 
 function showAbout() {
-  const names = report.experiments.map((one) => (one.time_limit && one.depths.length ? `${one.name} (at most ${one.time_limit} s per fit)` : one.name));
+  const told = report.experiments.find((one) => one.found.length);
+  find("headline").textContent = told ? told.found[0] : "";
   find("about").textContent = [
-    names.length ? `Experiments: ${[...new Set(names)].join(", ")}.` : "",
-    `${report.fits.length} fits, ${report.failures.length} failures.`,
+    `${report.experiments.length} ${report.experiments.length === 1 ? "experiment" : "experiments"}, ${report.fits.length} fits, ${report.failures.length} failures.`,
     report.machines.length ? `Run on ${report.machines.join("; ")}.` : "",
   ].filter(Boolean).join(" ");
 }
 
-// Where a page holds several experiments of a kind, a title alone does not tell which one it is of.
-function titled(title, name) {
-  const several = new Set(report.experiments.map((one) => one.name)).size > 1;
-  return several ? `${title} (${name})` : title;
+function showQuestions() {
+  document.querySelector("#questions .cards").append(...report.experiments.map((one) => element("article", { class: "card", "data-experiment": one.name },
+    element("h3", {}, one.title), element("p", {}, one.asked),
+    one.found.length > 6 ? folded(one.found) : listOf(one.found.length ? one.found : ["Nothing has been run yet."]))));
+  find("questions").hidden = report.experiments.length === 0;
+}
+
+const listOf = (texts) => element("ul", {}, ...texts.map((text) => element("li", {}, text)));
+
+function folded(texts) {
+  return element("div", {}, listOf(texts.slice(0, 5)), element("details", {}, element("summary", {}, `${texts.length - 5} more`), listOf(texts.slice(5))));
+}
+
+// Where a page holds several experiments, a title alone does not tell which one it is of.
+function titled(title, experiment) {
+  return report.experiments.length > 1 && title !== experiment ? `${experiment}: ${title}` : title;
 }
 
 function showTables() {
   const section = find("tables");
   for (const table of report.tables) {
     section.append(
-      element("h3", {}, titled(table.title, table.name)),
-      element("div", { class: "scroll" }, plainTable(table)),
+      element("h3", {}, titled(table.title, table.experiment)),
+      element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": table.title, "data-table": table.name }, plainTable(table)),
       ...table.notes.map((note) => element("p", { class: "note" }, note)));
   }
   section.hidden = report.tables.length === 0;
@@ -48,16 +61,16 @@ function showTables() {
 
 function showCharts() {
   const cards = document.querySelector("#charts .cards");
-  for (const { name, panels } of report.charts) {
+  for (const { name, experiment, panels } of report.charts) {
     const isRegions = panels[0].kind === "regions";
     const card = element("article", { class: panels.length > 1 || isRegions ? "card wide" : "card", "data-chart": name });
     const holder = element("div", { class: panels.length > 1 ? "panels" : null });
-    if (panels.length > 1) card.append(element("h3", {}, "Decision regions, with the boxes an attacker can move samples in (dots: class 0, squares: class 1)"));
+    if (panels.length > 1) card.append(element("h3", {}, titled("Decision regions, with the boxes an attacker can move samples in (dots: class 0, squares: class 1)", experiment)));
     card.append(holder);
     cards.append(card);
     for (const panel of panels) {
       const place = element("div");
-      holder.append(element("div", {}, element("h3", {}, panels.length > 1 ? panel.title : titled(panel.title, name)), place));
+      holder.append(element("div", {}, element("h3", {}, panels.length > 1 ? panel.title : titled(panel.title, experiment)), place));
       drawChart(place, panel);
     }
   }
@@ -73,7 +86,7 @@ function showFilters() {
     if (values.length < 2) continue;
     const select = element("select", { id: `filter-${key}`, onchange: () => update({ filters: { ...state.filters, [key]: select.value } }) },
       element("option", { value: "" }, "all"), ...values.map((value) => element("option", { value }, String(value))));
-    form.append(element("label", {}, COLUMNS.find((column) => column.key === key).title, select));
+    form.append(element("label", {}, key === "dataset" ? "data set" : key === "radius" ? "ε" : key, select));
   }
   if (report.fits.some((fit) => fit.fold !== null)) {
     const box = element("input", { type: "checkbox", id: "folds", onchange: () => update({ folds: box.checked }) });
@@ -177,8 +190,9 @@ find("close").addEventListener("click", () => find("detail").close());
 find("detail").addEventListener("click", (event) => event.target === find("detail") && find("detail").close());
 find("detail").addEventListener("close", hideTip);
 showAbout();
-showTables();
+showQuestions();
 showCharts();
+showTables();
 showFilters();
 showRows();
 showFailures();

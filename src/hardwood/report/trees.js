@@ -13,11 +13,11 @@ function drawTree(place, fit, onChoose) {
   const height = rows * (NODE.height + NODE.gapY) - NODE.gapY + 24;
   const centre = (k) => NODE.gapX + at[k].column * (NODE.width + NODE.gapX) + NODE.width / 2;
   const top = (k) => 12 + at[k].row * (NODE.height + NODE.gapY);
-  const svg = shape("svg", { width, height, role: "group", "aria-label": "Decision tree" });
+  const svg = shape("svg", { width, height, role: "group", "aria-label": "Decision tree" }, shape("title", {}, "Decision tree"));
   const total = sum(nodes[0].reach) || 1;
   tree.left.forEach((left, k) => {
     if (left < 0) return;
-    for (const [child, word] of [[left, "≤"], [tree.right[k], ">"]]) {
+    for (const [child, word] of isCategory(tree, k) ? [[left, "yes"], [tree.right[k], "no"]] : [[left, "≤"], [tree.right[k], ">"]]) {
       const x0 = centre(k), y0 = top(k) + NODE.height, x1 = centre(child), y1 = top(child), middle = (y0 + y1) / 2;
       svg.append(
         shape("path", { class: "tree-edge", d: `M${x0},${y0}C${x0},${middle} ${x1},${middle} ${x1},${y1}`, "stroke-width": 1 + (9 * sum(nodes[child].reach)) / total }),
@@ -52,12 +52,18 @@ function layout(tree) {
   return at;
 }
 
+// A split on a category asks "is it this one?", and its left side is yes.
+const isCategory = (tree, k) => Boolean(tree.is_category?.[tree.feature[k]]);
+
+const questionOf = (tree, k, digits) =>
+  isCategory(tree, k) ? featureName(tree, tree.feature[k]) : `${featureName(tree, tree.feature[k])} ≤ ${number(tree.threshold[k], digits)}`;
+
 const featureName = (tree, j) => (tree.feature_names ? tree.feature_names[j] : `x[${j}]`);
 
 function nodeShape(fit, k, x, y, choose) {
   const { tree, nodes } = fit;
   const isLeaf = tree.left[k] < 0;
-  const label = isLeaf ? `class ${tree.classes[tree.label[k]]}` : `${featureName(tree, tree.feature[k])} ≤ ${number(tree.threshold[k], 3)}`;
+  const label = isLeaf ? `class ${tree.classes[tree.label[k]]}` : questionOf(tree, k, 3);
   const group = shape("g", {
     class: "tree-node", tabindex: 0, role: "button", "aria-label": `Node ${k}: ${label}`, "data-node": k, transform: `translate(${x} ${y})`,
     onclick: choose,
@@ -68,7 +74,7 @@ function nodeShape(fit, k, x, y, choose) {
       }
     },
   });
-  const text = isLeaf ? shortened(label, 20) : `${shortened(featureName(tree, tree.feature[k]), 9)} ≤ ${number(tree.threshold[k], 3)}`;
+  const text = isLeaf || isCategory(tree, k) ? shortened(label, 20) : `${shortened(featureName(tree, tree.feature[k]), 9)} ≤ ${number(tree.threshold[k], 3)}`;
   group.append(
     shape("title", {}, label),
     shape("rect", { class: "box", width: NODE.width, height: NODE.height, rx: isLeaf ? 16 : 6 }),
@@ -93,6 +99,8 @@ function drawBar(group, parts, x, y, width) {
   }
 }
 
+const sampleName = (sample) => (report.lines ? `line ${report.lines[sample]}` : `#${sample}`);
+
 function describeNode(place, fit, k) {
   const { tree, nodes } = fit;
   const node = nodes[k];
@@ -110,16 +118,16 @@ function describeNode(place, fit, k) {
   const name = featureName(tree, tree.feature[k]);
   const across = sum(node.both);
   place.replaceChildren(
-    element("strong", {}, `Node ${k}: ${name} ≤ ${number(tree.threshold[k], 6)}`),
+    element("strong", {}, `Node ${k}: ${questionOf(tree, k, 6)}`),
     element("p", {}, `${sum(node.reach)} training samples can be made to come by. An attacker can push ${across} of them across. ` +
-      (node.margin === null ? "" : `The nearest box that stays on one side ends ${number(node.margin, 3)} from the threshold (the margin).`)),
+      (node.margin === null || isCategory(tree, k) ? "" : `The nearest box that stays on one side ends ${number(node.margin, 3)} from the threshold (the margin).`)),
     plainTable({
       columns: ["", ...classes],
       rows: [["go left for certain", ...node.left], ["can be pushed across", ...node.both], ["go right for certain", ...node.right]],
     }));
   if (across > 0) {
     const rows = node.across.map(([sample, label, value, lost]) => [
-      `#${sample}`, String(tree.classes[label]), number(value), number(Math.abs(value - tree.threshold[k]), 3), lost ? "yes" : "no",
+      sampleName(sample), String(tree.classes[label]), number(value), number(Math.abs(value - tree.threshold[k]), 3), lost ? "yes" : "no",
     ]);
     place.append(
       element("p", {}, across > rows.length ? `The ${rows.length} of them nearest to the threshold:` : "These samples:"),

@@ -8,6 +8,7 @@ from enum import Enum, StrEnum
 from typing import TYPE_CHECKING, Any
 
 from hardwood.errors import InvalidInputError
+from hardwood.markup import card, escaped, sparkline
 from hardwood.tree.index_tree import IndexTree
 from hardwood.tree.tree import Tree
 
@@ -51,7 +52,7 @@ class TracePoint:
     bound: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """Outcome of `hardwood.solvers.solve`.
 
@@ -120,6 +121,17 @@ class Result:
             f"{self.solver}: {self.objective:g} robust errors, {self.proof_text}, {self.tree.n_leaves} leaves, "
             f"{self.runtime:.2f} s (ended by {ended})"
         )
+
+    def __repr__(self) -> str:
+        # Trees and traces would fill the screen.
+        return f"Result({self.summary()})"
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: one line, and how objective and bound went."""
+        traces = [[(p.seconds, p.objective) for p in self.trace], [(p.seconds, p.bound) for p in self.trace]]
+        for trace, last in zip(traces, (self.objective, self.bound), strict=True):
+            trace.append((self.runtime, last))
+        return card("", escaped(self.summary()), " ", sparkline(traces, "objective and bound over time", steps=True))
 
     def __getstate__(self) -> dict[str, Any]:
         # A stored model must not carry the data that it was learned from.

@@ -163,6 +163,12 @@ def _labels(draft: Draft) -> IntArray:
     return np.array([-1 if answer is None else answer for answer in draft.answer], np.int64)
 
 
+def in_terms_of(tree: Tree, problem: Problem) -> Tree:
+    """Return a tree that was learned from the numbers of a problem, so that it takes the tables they were made of."""
+    known = replace(tree, encoding=problem.encoding)
+    return replace(known, missing_left=_heavier_sides(known, problem)) if problem.allows_missing else known
+
+
 def _heavier_sides(tree: Tree, problem: Problem) -> BoolArray:
     """Return, for each split, whether more weight of training samples certainly goes left than right there."""
     reached = reached_nodes(tree, problem)

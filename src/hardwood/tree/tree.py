@@ -263,6 +263,12 @@ class Tree(Structure):
 
     __str__ = to_text
 
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: the tree, drawn."""
+        from hardwood.tree.drawing import tree_html
+
+        return tree_html(self)
+
     def __repr__(self) -> str:
         return f"Tree(depth={self.depth}, n_leaves={self.n_leaves}, n_features={self.n_features})"
 

@@ -1,4 +1,4 @@
-"""What happens at each node of a tree under attack, for the report."""
+"""What happens at each node of a tree under attack, for pages that show it."""
 
 from __future__ import annotations
 

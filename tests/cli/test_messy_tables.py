@@ -1,0 +1,237 @@
+"""Tables as people have them: every column is typed, and one answer names all that need a decision."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from cli_runner import run
+from hardwood import InvalidInputError, load_model
+from hardwood.cli.app import app
+from hardwood.data.columns import ColumnKind, describe_columns
+from hardwood.data.csv import read_csv
+
+ROWS = 60
+
+
+def messy(separator: str = ",", decimal: str = ".") -> str:
+    rng = np.random.default_rng(3)
+    rows = [
+        [
+            "customer_id",
+            "number",
+            "age",
+            "income",
+            "city",
+            "signup",
+            "active",
+            "note",
+            "score",
+            "mixed",
+            "same",
+            "label",
+        ]
+    ]
+    for i in range(ROWS):
+        age = int(rng.integers(18, 90))
+        rows.append([
+            f"C{i:04d}", str(1000 + i), str(age), f"{rng.lognormal(9, 1):.2f}".replace(".", decimal),
+            ["Delft", "Rome", "Köln"][i % 3], f"2024-0{i % 9 + 1}-11", ["true", "False"][i % 2],
+            "" if i > 5 else "x", "NA" if i % 7 == 0 else str(i % 13), "unknown" if i == 8 else str(i % 5), "1",
+            "yes" if age > 50 else "no",
+        ])  # fmt: skip
+    stream = io.StringIO()
+    csv.writer(stream, delimiter=separator).writerows(rows)
+    return stream.getvalue()
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "messy.csv"
+    path.write_text(messy())
+    return path
+
+
+def test_every_column_is_typed(table: Path) -> None:
+    kinds = {column.name: column.kind for column in describe_columns(read_csv(table))}
+    assert kinds == {
+        "customer_id": ColumnKind.IDENTIFIER,
+        "number": ColumnKind.IDENTIFIER,
+        "age": ColumnKind.INTEGER,
+        "income": ColumnKind.NUMBER,
+        "city": ColumnKind.CATEGORY,
+        "signup": ColumnKind.DATE,
+        "active": ColumnKind.BOOLEAN,
+        "note": ColumnKind.MOSTLY_MISSING,
+        "score": ColumnKind.INTEGER,
+        "mixed": ColumnKind.CATEGORY,
+        "same": ColumnKind.CONSTANT,
+        "label": ColumnKind.CATEGORY,
+    }
+
+
+def test_one_answer_names_all_columns_and_its_command_works(table: Path) -> None:
+    said = run("fit", table, "-t", "label", "--attack", "5%", "--depth", 1, code=1)
+    for part in (
+        "customer_id",
+        "city",
+        "signup",
+        "note",
+        "score",
+        "mixed",
+        "line 10: 'unknown'",
+        "--missing reachable",
+    ):
+        assert part in said
+    assert "age" not in said.partition("To go on")[0]
+    command = said.strip().splitlines()[-1].strip()
+    words = shlex.split(command)
+    assert words[:2] == ["hardwood", "fit"]
+    done = CliRunner().invoke(app, words[1:])
+    assert done.exit_code == 0, done.output
+    assert "held out" in done.output
+    assert "'number' looks like an ID" in done.output
+
+
+def test_names_of_columns_may_hold_anything(tmp_path: Path) -> None:
+    path = tmp_path / "names.csv"
+    path.write_text(
+        '"a,b","c d","$(rm)",y\n' + "".join(f"{'pqr'[i % 3]},{'uv'[i % 2]},x{i},{i % 2}\n" for i in range(30))
+    )
+    said = run("fit", path, "-t", "y", "-a", "1", code=1)
+    words = shlex.split(said.strip().splitlines()[-1])
+    assert CliRunner().invoke(app, words[1:]).exit_code == 0
+    assert "a,b" in words
+    assert "$(rm)" in words
+
+
+def test_booleans_are_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "flags.csv"
+    path.write_text("flag,y\n" + "True,a\nfalse,b\n" * 10)
+    assert read_csv(path).numbers(["flag"])[:2, 0].tolist() == [1, 0]
+    path.write_text("flag,y\nTrue,a\n2,b\n")
+    with pytest.raises(InvalidInputError, match="line 2: column 'flag' holds the text 'True'"):
+        read_csv(path).numbers(["flag"])
+
+
+@pytest.mark.parametrize(("separator", "decimal"), [(";", ","), ("\t", ","), ("|", "."), (",", ".")])
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252", "utf-16", "utf-8-sig"])
+def test_how_a_file_is_written_is_found_out_and_said(
+    tmp_path: Path, separator: str, decimal: str, encoding: str
+) -> None:
+    plain, other = tmp_path / "plain.csv", tmp_path / "other.csv"
+    plain.write_text(messy())
+    other.write_bytes(messy(separator, decimal).encode(encoding))
+    found = read_csv(other)
+    names = ["age", "income", "active"]
+    np.testing.assert_array_equal(found.numbers(names), read_csv(plain).numbers(names))
+    assert found.cells("city") == read_csv(plain).cells("city")
+    guessed = " ".join(found.format.guessed)
+    assert ("separated by" in guessed) == (separator != ",")
+    assert ("comma" in guessed) == (decimal == ",")
+    assert ("cp1252" in guessed) == (encoding == "cp1252")
+
+
+def test_options_say_how_a_file_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "odd.csv"
+    path.write_bytes("x/y\n1,5/a\n2,5/é\n".encode("latin-1"))
+    found = read_csv(path, separator="/", decimal=",", encoding="latin-1")
+    assert found.numbers(["x"])[:, 0].tolist() == [1.5, 2.5]
+    assert found.labels("y").tolist() == ["a", "é"]
+    for options, said in (
+        ({"separator": "//"}, "one character"),
+        ({"decimal": ";"}, "must be '.' or ','"),
+        ({"decimal": ","}, "is the separator too"),
+        ({"encoding": "klingon"}, "is not known"),
+        ({"encoding": "ascii"}, "not ascii text"),
+    ):
+        with pytest.raises(InvalidInputError, match=said):
+            read_csv(path, **options)
+    path.write_text("x;y\n1.234,5;a\n")
+    with pytest.raises(InvalidInputError, match=r"'1.234,5'"):
+        read_csv(path, decimal=",").numbers(["x"])
+
+
+def test_inspect_shows_types_ranges_repetitions_and_attacks(table: Path) -> None:
+    shown = run("inspect", table, "-t", "label")
+    for part in ("ID-like", "mostly missing", "boolean", "constant", "hardwood fit", "--attack 5%"):
+        assert part in shown
+    words = shlex.split(shown.strip().splitlines()[-1])
+    assert CliRunner().invoke(app, [*words[1:], "--depth", "1"]).exit_code == 0
+    found = json.loads(run("inspect", table, "-t", "label", "--json"))
+    assert sum(found["classes"].values()) == found["rows"] == ROWS
+    assert found["attack"].startswith("age=")
+
+
+def test_inspect_counts_what_no_model_gets_right(tmp_path: Path) -> None:
+    path = tmp_path / "twice.csv"
+    path.write_text("x,y\n1,a\n1,a\n1,b\n2,b\n2,b\n3,a\n")
+    found = json.loads(run("inspect", path, "-t", "y", "--json"))
+    assert (found["duplicate_rows"], found["conflicting_rows"], found["unavoidable_errors"]) == (2, 3, 1)
+
+
+def test_a_held_out_score_is_reported_and_a_proof_is_about_all_rows(tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    rng = np.random.default_rng(0)
+    path.write_text("x,y\n" + "".join(f"{x:.3f},{int(x > 0.5)}\n" for x in rng.random(50)))
+    options = ("fit", path, "-t", "y", "--attack", "0.02", "--depth", 1)
+    found = json.loads(run(*options, "--json"))
+    assert (found["samples"], found["test_samples"]) == (40, 10)
+    found = json.loads(run(*options, "--holdout", 0, "--json"))
+    assert "test_accuracy" not in found
+    found = json.loads(run(*options, "--test", path, "--json"))
+    assert (found["samples"], found["test_samples"]) == (50, 50)
+    assert "all rows" in run(*options, "--proof", tmp_path / "p.hwp", "--holdout", 0.2, code=1)
+    assert "test on one of them" in run(*options, "--test", path, "--holdout", 0.2, code=1)
+    nobody = run("fit", path, "-t", "y", "--attack", 0)
+    assert "Nothing is attacked" in nobody
+    assert "accuracy under attack" not in nobody
+
+
+def test_predictions_come_with_probabilities_and_robustness(tmp_path: Path) -> None:
+    path, model = tmp_path / "data.csv", tmp_path / "model.json"
+    path.write_text("x,y\n" + "".join(f"{i},{'ab'[i >= 10]}\n" for i in range(20)))
+    run("fit", path, "-t", "y", "--attack", 2, "--depth", 1, "--holdout", 0, "-o", model)
+    rows = list(csv.DictReader(run("predict", model, path, "--probabilities", "--robust").splitlines()))
+    threshold = float(load_model(model).tree.threshold[0])
+    safe = [x + 2 <= threshold or x - 2 > threshold for x in range(20)]
+    assert [row["robust"] == "yes" for row in rows] == safe
+    assert 0 < sum(safe) < 20
+    assert all(float(row["P(a)"]) + float(row["P(b)"]) == pytest.approx(1) for row in rows)
+    found = json.loads(run("predict", model, path, "-p", "--robust", "--attack", 100, "--json"))
+    assert not any(found["robust"])
+    assert found["classes"] == ["a", "b"]
+    assert "give both" in run("predict", model, path, "--attack", 1, code=1)
+
+
+def test_options_that_contradict_a_model_are_refused(table: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model.json"
+    kinds = ("--drop", "customer_id,signup,note,mixed,number,score", "--categorical", "city")
+    run("fit", table, "-t", "label", "--attack", "5%", "--depth", 1, *kinds, "-o", model)
+    run("evaluate", model, table, "-t", "label", *kinds)
+    assert "needs it" in run("evaluate", model, table, "-t", "label", "--drop", "age", code=1)
+    assert "knows no categories" in run("predict", model, table, "--categorical", "age", code=1)
+    assert "without missing values" in run("predict", model, table, "--missing", "reachable", code=1)
+
+
+def test_the_epsilons_never_recommend_no_attack(tmp_path: Path) -> None:
+    path = tmp_path / "near.csv"
+    path.write_text("x,y\n" + "".join(f"{i},{i % 2}\n" for i in range(40)))
+    found = json.loads(run("epsilons", path, "-t", "y", "--attack", 1, "--max", 2, "--step", 1, "--json"))
+    assert all(row["epsilon"] is None or row["epsilon"] > 0 for row in found["chosen"])
+    assert "a smaller --step" in run("epsilons", path, "-t", "y", "--attack", 1, "--max", 2, "--step", 1)
+
+
+def test_a_pair_is_listed_once(tmp_path: Path) -> None:
+    path = tmp_path / "three.csv"
+    path.write_text("x,w,y\n0,2,a\n0,3,b\n0,5,c\n9,1,a\n")
+    found = json.loads(run("bound", path, "-t", "y", "--weight", "w", "--attack", 1, "--json"))
+    pairs = [tuple(pair) for pair in found["matching_lines"]]
+    assert len(set(pairs)) == len(pairs)
