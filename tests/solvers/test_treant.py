@@ -24,6 +24,9 @@ from hardwood.tree.rewriting import fooled_by_rules
 from oracle import TinyProblem, answer, optimal_objective
 from strategies import problem_of, tiny_problems
 
+# Whole numbers and fractions as radii are easy to follow by hand.
+pytestmark = pytest.mark.filterwarnings("ignore::hardwood.WholeNumbersWarning")
+
 LINE, LINE_LABELS = np.arange(4.0).reshape(-1, 1), np.array([0, 0, 1, 1])
 
 

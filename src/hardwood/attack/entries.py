@@ -11,13 +11,13 @@ import numpy as np
 
 from hardwood.errors import InvalidInputError
 
-Reach = tuple[float, float]
+Radii = tuple[float, float]
 FeatureKey = str | int
 Unit = Literal["raw", "range"]
 Moves = tuple[tuple[Any, tuple[Any, ...]], ...]
 """What a category may be changed to: pairs (category, others); None as the category stands for every one."""
 
-_SYMBOLS: dict[str, Reach] = {
+_SYMBOLS: dict[str, Radii] = {
     "": (0.0, 0.0),
     "<": (math.inf, 0.0),
     ">": (0.0, math.inf),
@@ -30,7 +30,7 @@ ENTRY_HELP = (
 )
 
 
-def parse_entry(entry: Any, where: str) -> tuple[Reach, Unit | None]:
+def parse_entry(entry: Any, where: str) -> tuple[Radii, Unit | None]:
     """Read the radii of a feature, and their unit where the entry names one: ``5%`` is a share of the range."""
     if isinstance(entry, str):
         return _parse_text(entry.strip(), where)
@@ -47,7 +47,7 @@ def parse_entry(entry: Any, where: str) -> tuple[Reach, Unit | None]:
     return _checked(pair, where), None
 
 
-def _parse_text(text: str, where: str) -> tuple[Reach, Unit | None]:
+def _parse_text(text: str, where: str) -> tuple[Radii, Unit | None]:
     """Read a radius, down:up, each a number or a percentage, or one of the symbols."""
     if text in _SYMBOLS:
         return _SYMBOLS[text], None
@@ -72,7 +72,7 @@ def _unreadable(entry: Any, where: str) -> InvalidInputError:
     return InvalidInputError(f"the attack on {where} is {entry!r}; it must be {ENTRY_HELP}")
 
 
-def _checked(pair: Sequence[Any], where: str) -> Reach:
+def _checked(pair: Sequence[Any], where: str) -> Radii:
     for value in pair:
         if not isinstance(value, Real) or math.isnan(float(value)) or float(value) < 0:
             raise InvalidInputError(f"the attack on {where} has the radius {value!r}; a radius must be a number >= 0")
@@ -133,7 +133,7 @@ def position(key: FeatureKey, n_features: int, feature_names: Sequence[str] | No
     return names.index(key)
 
 
-def times(factor: float, reach: Reach) -> Reach:
+def times(factor: float, reach: Radii) -> Radii:
     """Scale radii; an attacker who is scaled to nothing cannot use unbounded reach either."""
     return (0.0, 0.0) if factor == 0 else (factor * reach[0], factor * reach[1])
 

@@ -20,7 +20,7 @@ from hardwood.attack.entries import (
     ENTRY_HELP,
     FeatureKey,
     Moves,
-    Reach,
+    Radii,
     Unit,
     feature_key,
     parse_entry,
@@ -66,15 +66,15 @@ class AttackModel:
         The fractions of the range that `fit` turned into radii, for `describe`.
     """
 
-    default: Reach = (0.0, 0.0)
-    features: tuple[tuple[FeatureKey, Reach], ...] = ()
+    default: Radii = (0.0, 0.0)
+    features: tuple[tuple[FeatureKey, Radii], ...] = ()
     n_features: int | None = None
     by_class: tuple[tuple[Any, AttackModel], ...] | None = None
     unit: Unit = "raw"
     moves: tuple[tuple[FeatureKey, Moves], ...] = ()
     units: tuple[tuple[FeatureKey, Unit], ...] = ()
     domain: Domain = field(default_factory=Domain)
-    shares: tuple[tuple[FeatureKey, Reach], ...] = field(default=(), compare=False)
+    shares: tuple[tuple[FeatureKey, Radii], ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         said_of_all = self.default != (0.0, 0.0) or self.features or self.moves or self.unit != "raw"
@@ -266,7 +266,7 @@ class AttackModel:
         for key, _ in self.features:
             unit[position(key, n_features, feature_names)] = self.unit_of(key)
         said = [(float(down[j]), float(up[j])) for j in range(n_features)]
-        reach: list[Reach] = [
+        reach: list[Radii] = [
             (share(d, least[j], most[j]), share(u, least[j], most[j])) if unit[j] == "range" else (d, u)
             for j, (d, u) in enumerate(said)
         ]
@@ -328,10 +328,10 @@ class AttackModel:
         models: dict[Any, AttackModel] = dict(self.by_class)
         return replace(models.get(plain_value(label), AttackModel()), domain=self.domain)
 
-    def named(self, n_features: int, feature_names: Sequence[str] | None) -> dict[int, Reach | Moves]:
+    def named(self, n_features: int, feature_names: Sequence[str] | None) -> dict[int, Radii | Moves]:
         """Return what the attack says of features that it names, by position."""
         entries: list[tuple[FeatureKey, Any]] = [*self.features, *self.moves]
-        found: dict[int, Reach | Moves] = {}
+        found: dict[int, Radii | Moves] = {}
         for key, entry in entries:
             place = position(key, n_features, feature_names)
             if place in found:
@@ -350,7 +350,7 @@ class AttackModel:
         moved = {position(key, n_features, feature_names) for key, _ in self.moves}
         for j, entry in self.named(n_features, feature_names).items():
             if j not in moved:
-                down[j], up[j] = cast(Reach, entry)
+                down[j], up[j] = cast(Radii, entry)
         return down, up
 
     def to_dict(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hardwood.attack.domain import DOMAIN_KEYS, Domain
-from hardwood.attack.entries import FeatureKey, Moves, Reach, plain_value
+from hardwood.attack.entries import FeatureKey, Moves, Radii, plain_value
 from hardwood.attack.model import AttackModel
 from hardwood.errors import InvalidInputError
 from hardwood.plain_data import as_entries, as_items, as_label, as_labels, as_number, as_text, as_whole
@@ -84,7 +84,7 @@ def _unit(unit: Any, where: str) -> Any:
     return unit
 
 
-def _reach_to_json(reach: Reach) -> list[float | str]:
+def _reach_to_json(reach: Radii) -> list[float | str]:
     return ["inf" if math.isinf(r) else r for r in reach]
 
 
@@ -93,7 +93,7 @@ def _key_from_json(key: Any, where: str) -> FeatureKey:
     return as_text(key, where) if isinstance(key, str) else as_whole(key, where, 0, 2**31)
 
 
-def _reach_from_json(reach: Any, where: str) -> Reach:
+def _reach_from_json(reach: Any, where: str) -> Radii:
     down, up = (math.inf if radius == "inf" else as_number(radius, where, 0) for radius in as_items(reach, where, 2))
     return down, up
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hardwood.attack.domain import EVERY
-from hardwood.attack.entries import FeatureKey, Moves, Reach, Unit
+from hardwood.attack.entries import FeatureKey, Moves, Radii, Unit
 from hardwood.plain_data import printable
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def moves_to_text(moves: Moves) -> str:
     return "; ".join(f"{one(source)} -> {' or '.join(map(printable, targets))}" for source, targets in moves)
 
 
-def reach_to_text(reach: Reach, unit: Unit) -> str:
+def reach_to_text(reach: Radii, unit: Unit) -> str:
     """Say how far a feature can be moved."""
 
     def one(radius: float) -> str:
