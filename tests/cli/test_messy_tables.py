@@ -235,3 +235,29 @@ def test_a_pair_is_listed_once(tmp_path: Path) -> None:
     found = json.loads(run("bound", path, "-t", "y", "--weight", "w", "--attack", 1, "--json"))
     pairs = [tuple(pair) for pair in found["matching_lines"]]
     assert len(set(pairs)) == len(pairs)
+
+
+def test_pictures_are_drawn_from_files(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    path, model = tmp_path / "data.csv", tmp_path / "model.json"
+    rng = np.random.default_rng(1)
+    path.write_text("a,b,y\n" + "".join(f"{a:.2f},{b:.2f},{int(a + b > 1)}\n" for a, b in rng.random((60, 2))))
+    run("fit", path, "-t", "y", "--attack", 0.05, "--depth", 2, "--solver", "groot", "-o", model)
+    assert load_model(model).training["solver"] == "greedy"
+    samples = ("--data", path, "--target", "y")
+    for what, options in (
+        ("tree", ()),
+        ("tree", samples),
+        ("regions", samples),
+        ("robustness", samples),
+        ("convergence", ()),
+    ):
+        picture = tmp_path / f"{what}.png"
+        run("plot", what, model, *options, "-o", picture)
+        assert picture.read_bytes().startswith(b"\x89PNG")
+    run("plot", "regions", model, *samples, "--features", "b,a", "-o", tmp_path / "x.svg")
+    assert "needs samples" in run("plot", "regions", model, "-o", tmp_path / "x.png", code=1)
+    assert "two features" in run(
+        "plot", "regions", model, *samples, "--features", "a", "-o", tmp_path / "x.png", code=1
+    )
+    assert "one model" in run("plot", "tree", model, model, "-o", tmp_path / "x.png", code=1)

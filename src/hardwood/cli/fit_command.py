@@ -40,7 +40,7 @@ from hardwood.problem.problem import Problem, fractions_text, moved_by_fractions
 from hardwood.proofs.writer import write_proof
 from hardwood.solvers import get_solver, solve
 from hardwood.solvers.display import progress_display
-from hardwood.solvers.result import Result, Status
+from hardwood.solvers.result import Result, Status, TracePoint
 from hardwood.tree.statistics import LeafStatistics
 
 HOLDOUT = 0.2
@@ -220,6 +220,7 @@ class _Fitted:
         if output is None:
             return
         record = {**training_record(self.result), "data": Path(self.learned_from.table.path).name, **self.scores}
+        record["trace"] = [[point.seconds, point.objective, point.bound] for point in _finite(self.result)]
         weight = LeafStatistics.of(self.result.tree, self.problem).certain_weight()
         Model(self.result.tree, self.attack, record, weight_by_leaf(weight)).save(output)
 
@@ -271,6 +272,11 @@ class _Fitted:
             ("leaves", str(result.tree.n_leaves)),
             ("seconds", f"{result.runtime:.2f}"),
         ]
+
+
+def _finite(result: Result) -> list[TracePoint]:
+    """Return the trace from the first tree on; before it there is nothing that JSON could hold."""
+    return [point for point in result.trace if np.isfinite(point.objective) and np.isfinite(point.bound)]
 
 
 def _attacks_anything(problem: Problem) -> bool:

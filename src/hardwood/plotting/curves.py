@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,12 +12,39 @@ from hardwood.data.frames import column_names
 from hardwood.ensembles.conversion import as_ensemble
 from hardwood.errors import InvalidInputError
 from hardwood.evaluation.adversarial import robust_radius
+from hardwood.export.model_file import Model
+from hardwood.plain_data import as_number
 from hardwood.plotting.models import named_models, own_attack, tree_of
 from hardwood.plotting.style import colour_of, dash_of, new_axes, shown, tidy
-from hardwood.solvers.result import Result, Status
+from hardwood.solvers.result import Result, Status, TracePoint
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+class _Course(NamedTuple):
+    """How learning went, as far as a figure needs it."""
+
+    trace: Sequence[TracePoint]
+    runtime: float
+    objective: float
+    bound: float
+    solver: str
+    status: Status
+
+
+def _course_of(item: Any) -> Result | _Course:
+    if isinstance(item, Model):
+        training = item.training
+        if "trace" not in training:
+            raise InvalidInputError("the model does not say how its learning went; learn it again with 'hardwood fit'")
+        trace = [TracePoint(*(as_number(value, "training.trace") for value in point)) for point in training["trace"]]
+        last = (training["runtime"], training["objective"], training["bound"] or 0.0)
+        return _Course(trace, *last, training["solver"], Status(training["status"]))
+    result = getattr(item, "result_", item)
+    if not isinstance(result, Result):
+        raise InvalidInputError(f"{type(item).__name__} is neither a Result nor a fitted tree estimator")
+    return result
 
 
 def plot_convergence(results: Any, ax: Axes | None = None, *, log: bool = True) -> Axes:
@@ -25,7 +52,7 @@ def plot_convergence(results: Any, ax: Axes | None = None, *, log: bool = True) 
 
     Parameters
     ----------
-    results : Result, fitted estimator, or mapping of name to either
+    results : Result, fitted estimator, model of 'hardwood fit', or mapping of name to any of these
     ax : matplotlib axes or None
         Where to draw; new axes if None.
     log : bool
@@ -33,9 +60,7 @@ def plot_convergence(results: Any, ax: Axes | None = None, *, log: bool = True) 
     """
     ax = new_axes() if ax is None else ax
     for k, (name, item) in enumerate(named_models(results, "").items()):
-        result = getattr(item, "result_", item)
-        if not isinstance(result, Result):
-            raise InvalidInputError(f"{type(item).__name__} is neither a Result nor a fitted tree estimator")
+        result = _course_of(item)
         # From the first tree on; before it there is nothing to compare the bound with.
         trace = [point for point in result.trace if np.isfinite(point.objective)]
         seconds = np.array([point.seconds for point in trace] + [result.runtime])
