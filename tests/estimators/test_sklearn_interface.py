@@ -14,11 +14,13 @@ import polars as pl
 import pytest
 import sklearn
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -35,6 +37,7 @@ from hardwood import (
     TreantClassifier,
     Tree,
     adversarial_accuracy,
+    as_ensemble,
     make_adversarial_scorer,
 )
 from hardwood.export import from_sklearn
@@ -199,8 +202,6 @@ def test_the_scorer_scores_against_its_own_attack(iris: tuple[pd.DataFrame, pd.S
     assert scorer(piped, X, y) == adversarial_accuracy(piped[1].tree_, piped[0].transform(X), y, 0.2 / scale)
     with pytest.raises(InvalidInputError, match="LogisticRegression cannot be converted"):
         scorer(LogisticRegression(max_iter=1000).fit(X, y), X, y)
-    with pytest.raises(InvalidInputError, match="fraction of the range"):
-        make_adversarial_scorer(AttackModel.fraction_of_range(0.1))
 
 
 def test_weights_are_routed_to_fit_and_to_the_scorer(iris: tuple[pd.DataFrame, pd.Series]) -> None:
@@ -276,6 +277,43 @@ def test_notebooks_show_parameters_tree_and_proof(iris: tuple[pd.DataFrame, pd.S
     with sklearn.config_context(display="text"):
         assert not hasattr(clf, "_repr_html_")
         assert "text/html" not in clf._repr_mimebundle_()
+
+
+@pytest.mark.parametrize("calibrated", [False, True])
+@pytest.mark.parametrize("scaler", [None, StandardScaler(), MinMaxScaler()])
+def test_fractions_of_the_range_are_those_of_each_training_fold(
+    calibrated: bool, scaler: Any, iris: tuple[pd.DataFrame, pd.Series]
+) -> None:
+    X, y = iris[0].to_numpy(), iris[1].to_numpy()
+    relative = AttackModel.fraction_of_range(0.05)
+    tree = GreedyRobustTreeClassifier(2, attack=relative)
+    estimator = CalibratedClassifierCV(tree, ensemble=False) if calibrated else tree
+    model = estimator if scaler is None else make_pipeline(scaler, estimator)
+    folds = StratifiedKFold(3)
+    scores = cross_val_score(model, X, y, scoring=make_adversarial_scorer(relative), cv=folds)
+    for score, (train, test) in zip(scores, folds.split(X, y), strict=True):
+        fitted = clone(model).fit(X[train], y[train])
+        expected = adversarial_accuracy(fitted, X[test], y[test], relative.fit(X[train]))
+        assert score == pytest.approx(expected)
+
+
+def test_who_does_not_know_the_ranges_says_so(iris: tuple[pd.DataFrame, pd.Series]) -> None:
+    X, y = iris
+    scorer = make_adversarial_scorer(AttackModel.fraction_of_range(0.1))
+    with pytest.raises(InvalidInputError, match="does not know the ranges"):
+        scorer(DecisionTreeClassifier(max_depth=2).fit(X, y), X, y)
+
+
+def test_calibrated_trees_are_converted_with_the_same_answers(iris: tuple[pd.DataFrame, pd.Series]) -> None:
+    X, y = iris[0].to_numpy(), iris[1].to_numpy()
+    points = np.random.default_rng(0).uniform(X.min(0) - 1, X.max(0) + 1, (2000, 4))
+    for inner in (GreedyRobustTreeClassifier(3, attack=0.1), DecisionTreeClassifier(max_depth=3, random_state=0)):
+        for method in ("sigmoid", "isotonic"):
+            model = CalibratedClassifierCV(inner, method=method, cv=3).fit(X, y)
+            ensemble = as_ensemble(model)
+            assert ensemble.predict(points).tolist() == model.predict(points).tolist()
+    with pytest.raises(InvalidInputError, match="only of single trees"):
+        as_ensemble(CalibratedClassifierCV(RandomForestClassifier(3)).fit(X, y))
 
 
 class TestRobustTreeCV:

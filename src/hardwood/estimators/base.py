@@ -37,7 +37,14 @@ LAPLACE = Option("laplace", 0.0, Number(0, sys.float_info.max), "added to the we
 
 
 class BaseRobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """How all estimators check the data they are given."""
+    """How all estimators check the data they are given.
+
+    Attributes
+    ----------
+    seen_ : tuple
+        A few rows with the extremes of the training data, the names of its columns and how it holds categories: what a
+        scorer needs to know what a fraction of the range is.
+    """
 
     # Estimators that have these as parameters override them in their instances.
     missing: str = "error"
@@ -48,8 +55,11 @@ class BaseRobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         check_is_table(X)
         if self.categorical_features is None and "categorical_features" not in self._get_param_names():
             self._refuse_categories(X)
-        table, y = self._validate_table(X, y, CategoryEncoding.fit(X, self.categorical_features))
+        encoding = CategoryEncoding.fit(X, self.categorical_features)
+        table, y = self._validate_table(X, y, encoding)
         check_classification_targets(y)
+        rows = table.values if encoding is None else encoding.encode(table)
+        self.seen_ = (extremes(rows), self._feature_names(), encoding)
         return table, self._feature_names(), y
 
     def _refuse_categories(self, X: Any) -> None:
@@ -341,6 +351,18 @@ class BaseRobustTree(BaseRobustClassifier):
             "<div class='hardwood-fitted' style='margin-top:0.5em'>"
             f"{tree_html(self.tree_, captions)}{facts(rows)}{attack}</div>"
         )
+
+
+def extremes(values: FloatArray) -> FloatArray:
+    """Return three rows with the least and the largest value of each column and, if there is any, one with decimals.
+
+    Enough to say what a fraction of the range is, and which columns are whole numbers, without keeping the data.
+    """
+    least, most = np.nan_to_num(np.fmin.reduce(values, axis=0)), np.nan_to_num(np.fmax.reduce(values, axis=0))
+    with np.errstate(invalid="ignore"):
+        broken = np.isfinite(values) & (values != np.floor(values))
+    third = np.where(broken.any(axis=0), values[broken.argmax(axis=0), np.arange(values.shape[1])], least)
+    return np.vstack([least, most, third])
 
 
 def seed_of(random_state: Any) -> int:

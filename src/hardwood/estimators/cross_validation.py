@@ -21,7 +21,7 @@ from hardwood.estimators.trees import RobustTreeClassifier
 from hardwood.evaluation.metrics import adversarial_accuracy
 from hardwood.evaluation.selection import Candidate, best_candidate, combinations
 from hardwood.export import from_sklearn
-from hardwood.problem.problem import Problem
+from hardwood.problem.problem import Problem, fit_attack
 from hardwood.solvers.options import Kind, Number, Whole, count_threads, shown
 from hardwood.solvers.parallel import in_threads
 from hardwood.solvers.result import EndReason, Result, Status, TracePoint
@@ -32,27 +32,65 @@ from hardwood.tree.reach import objective, robust_errors
 FINITE = Number(0, sys.float_info.max)
 
 
+def fitted_on_training(attack: AttackModel, estimator: Any) -> AttackModel:
+    """Return an attack in fractions of the range in the units of the data that an estimator was fitted on."""
+    seen = _seen(estimator)
+    if seen is None:
+        raise InvalidInputError(
+            f"the attack is given as a fraction of the range of each feature, and {type(estimator).__name__} does not "
+            "know the ranges that it was trained on; use one of hardwood's estimators, a pipeline that begins with a "
+            "MinMaxScaler, or attack.fit(X) of all data"
+        )
+    rows, names, encoding = seen
+    return fit_attack(attack, rows, names, encoding)
+
+
+def _seen(estimator: Any) -> Any:
+    """Return a few rows with the extremes of the training data, in its units; None if nobody kept them."""
+    if hasattr(estimator, "seen_"):
+        return estimator.seen_
+    steps = [step for _, step in getattr(estimator, "steps", ()) if step is not None and not isinstance(step, str)]
+    if steps and hasattr(steps[0], "data_min_"):
+        return np.vstack([steps[0].data_min_, steps[0].data_max_]), _names_of(steps[0]), None
+    last = _seen(steps[-1]) if len(steps) > 1 else None
+    if last is not None and last[2] is None:
+        rows = last[0]
+        # Scalers do not decrease, so extremes come from extremes.
+        for step in reversed(steps[:-1]):
+            if not hasattr(step, "inverse_transform"):
+                return None
+            rows = np.asarray(step.inverse_transform(rows), np.float64)
+        return rows, _names_of(steps[0]), None
+    calibrated = getattr(estimator, "calibrated_classifiers_", None)
+    if calibrated:
+        found = [_seen(one.estimator) for one in calibrated]
+        if all(one is not None and one[2] is None for one in found):
+            return np.vstack([rows for rows, _, _ in found]), found[0][1], None
+    return None
+
+
+def _names_of(step: Any) -> tuple[str, ...] | None:
+    names = getattr(step, "feature_names_in_", None)
+    return None if names is None else tuple(str(name) for name in names)
+
+
 class AdversarialScorer:
     """Scores an estimator by its accuracy under one attack; made by `make_adversarial_scorer`."""
 
     def __init__(self, attack: Any) -> None:
         self.attack = AttackModel.parse(attack)
-        if self.attack.is_relative:
-            raise InvalidInputError(
-                "the attack is given as a fraction of the range of each feature, which differs between folds; "
-                "use attack.fit(X) of all data"
-            )
         self._weights_are_requested: Any = None
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of the samples that the attacker cannot get misclassified."""
-        if hasattr(estimator, "adversarial_score"):
-            return float(estimator.adversarial_score(X, y, sample_weight, attack=self.attack))
         if hasattr(estimator, "best_estimator_"):
             return self(estimator.best_estimator_, X, y, sample_weight)
+        attack = self.attack if not self.attack.is_relative else fitted_on_training(self.attack, estimator)
+        if hasattr(estimator, "adversarial_score"):
+            return float(estimator.adversarial_score(X, y, sample_weight, attack=attack))
         if hasattr(getattr(estimator, "tree_", None), "children_left"):
-            return adversarial_accuracy(from_sklearn(estimator), X, y, self.attack, sample_weight)
-        return adversarial_accuracy(estimator, X, y, self.attack, sample_weight)
+            return adversarial_accuracy(from_sklearn(estimator), X, y, attack, sample_weight)
+        return adversarial_accuracy(estimator, X, y, attack, sample_weight)
 
     def set_score_request(self, *, sample_weight: bool | str | None = None) -> Self:
         """Say whether scikit-learn's metadata routing hands sample weights to this scorer."""
@@ -79,7 +117,9 @@ def make_adversarial_scorer(attack: Any) -> AdversarialScorer:
     Parameters
     ----------
     attack : anything `AttackModel.parse` takes
-        In the units of X.
+        In the units of X, or in fractions of the range: then of the data that the estimator was trained on, fold by
+        fold. hardwood's estimators know them, alone, behind scalers in a pipeline or calibrated, and so does a pipeline
+        that begins with a `MinMaxScaler`.
 
     Examples
     --------

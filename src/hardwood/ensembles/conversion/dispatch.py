@@ -6,13 +6,14 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from hardwood.ensembles.conversion import catboost, files, lightgbm, own, pipelines, scikit_learn, xgboost
+from hardwood.ensembles.conversion import calibration, catboost, files, lightgbm, own, pipelines, scikit_learn, xgboost
 from hardwood.ensembles.scores import Ensemble
 from hardwood.errors import InvalidInputError
 
 _CONVERTERS: tuple[Callable[[Any], Ensemble | None], ...] = (
     own.convert,
     pipelines.convert,
+    calibration.convert,
     scikit_learn.convert,
     xgboost.convert,
     lightgbm.convert,
@@ -26,10 +27,11 @@ def as_ensemble(model: Any) -> Ensemble:
     Parameters
     ----------
     model : fitted classifier, booster, pipeline or path
-        scikit-learn's trees, forests, extra trees, gradient boosting, histogram gradient boosting, AdaBoost and bagging
-        of trees; XGBoost and LightGBM classifiers and boosters; CatBoost's oblivious trees; hardwood's trees and
-        forests; a pipeline that ends in one of them, whose other steps select columns or scale each by itself. A path
-        names a model saved as JSON by XGBoost, CatBoost, LightGBM (``dump_model``) or hardwood, or as text by LightGBM.
+        scikit-learn's trees, forests, extra trees, gradient boosting, histogram gradient boosting, AdaBoost, bagging
+        and calibration of trees; XGBoost and LightGBM classifiers and boosters; CatBoost's oblivious trees; hardwood's
+        trees, forests and boosting; a pipeline that ends in one of them, whose other steps select columns or scale
+        each by itself. A path names a model saved as JSON by XGBoost, CatBoost, LightGBM (``dump_model``) or hardwood,
+        or as text by LightGBM.
 
     Returns
     -------
