@@ -28,69 +28,62 @@ struct Segment
     Index nRanks;
 };
 
-// Whether the events up to k, and those behind it, lie on different sides of a threshold that the node may take; `done`
-// is set when no later k can.
-inline bool isThreshold(Segment const &segment, Index k, bool &done)
+// Which events of a segment may be the last ones before a threshold: all from `begin` up to `end` whose rank differs
+// from the next one's.
+struct Thresholds
 {
-    Index const rank = segment.events[k].rank, following = segment.events[k + 1].rank;
-    if (following == rank)
-        return false;
-    done = following >= segment.nRanks || (rank >= 0 && rank > segment.region.lowest && rank >= segment.region.highest);
-    return !done && rank >= 0 && rank > segment.region.lowest;
-}
+    Index begin;
+    Index end;
+
+    explicit Thresholds(Segment const &segment)
+    {
+        auto const firstOf = [&](Index rank)
+        {
+            auto const &events = segment.events;
+            return std::partition_point(events.begin(), events.end(), [=](Event e) { return e.rank < rank; }) -
+                   events.begin();
+        };
+        begin = firstOf(std::max<Index>(0, segment.region.lowest + 1));
+        // Behind a threshold there is at least one finite end.
+        end = std::min(firstOf(segment.region.highest), firstOf(segment.nRanks) - 1);
+    }
+};
 
 // Groot's scan of one feature for two classes of unweighted samples. The general scan spends its time on looking up
-// samples; here an event carries its class, counts are scalars, and the totals, which no threshold changes, are divided
-// by once.
+// samples; here an event carries its class, and the totals, which no threshold changes, are divided by once.
 Candidate scanTwoClasses(Segment const &segment, double total0, double total1)
 {
-    struct Counts  // of one class: certainly left, left as it stands, not certainly right
-    {
-        double left = 0.0;
-        double stands = 0.0;
-        double reach = 0.0;
-
-        void pass(std::int32_t kind)
-        {
-            if (kind == Event::lower)
-                reach += 1.0;
-            else if (kind == Event::value)
-                stands += 1.0;
-            else
-                left += 1.0;
-        }
-    };
+    std::array<double, 8> counts{};  // of events by kind and class: no branch that nobody can predict
+    auto const passed = [&](Event::Kind kind, std::size_t label) -> double &
+    { return counts[static_cast<std::size_t>(kind) + label]; };
     double const inverse0 = 1.0 / total0, inverse1 = 1.0 / total1;
     double const inverseSquares = 1.0 / (total0 * total0 + total1 * total1);
-    std::array<Counts, 2> counts;
-    auto &[zero, one] = counts;
+    Thresholds const thresholds(segment);
     Candidate best;
-    bool done = false;
-    for (Index k = 0; k + 1 < segment.events.size(); ++k)
+    for (Index k = 0; k < thresholds.begin; ++k)
+        counts[static_cast<std::size_t>(segment.events[k].code & 7)] += 1.0;
+    for (Index k = thresholds.begin; k < thresholds.end; ++k)
     {
         Event const event = segment.events[k];
-        counts[event.isOfClass1() ? 1 : 0].pass(event.kind());
-        if (!isThreshold(segment, k, done))
-        {
-            if (done)
-                break;
+        counts[static_cast<std::size_t>(event.code & 7)] += 1.0;
+        if (segment.events[k + 1].rank == event.rank)
             continue;
-        }
-        double const low = std::max(zero.left * inverse0, one.left * inverse1);
-        double const high = std::min(zero.reach * inverse0, one.reach * inverse1);
-        double const stands = (total0 * zero.stands + total1 * one.stands) * inverseSquares;
+        // Certainly left, left as it stands, not certainly right.
+        double const left0 = passed(Event::upper, 0), stands0 = passed(Event::value, 0),
+                     reach0 = passed(Event::lower, 0);
+        double const left1 = passed(Event::upper, 1), stands1 = passed(Event::value, 1),
+                     reach1 = passed(Event::lower, 1);
+        double const low = std::max(left0 * inverse0, left1 * inverse1);
+        double const high = std::min(reach0 * inverse0, reach1 * inverse1);
+        double const stands = (total0 * stands0 + total1 * stands1) * inverseSquares;
         double const share = low > high ? 0.5 * (low + high) : std::min(std::max(stands, low), high);
         // What moves is rounded, as `Groot::place` does, and not what is on the left: halves go to the even number.
-        double const moved0 = roundHalfEven(share * total0 - zero.left), moved1 = roundHalfEven(share * total1 - one.left);
-        double const a0 = std::min(std::max(moved0 + zero.left, zero.left), zero.reach);
-        double const a1 = std::min(std::max(moved1 + one.left, one.left), one.reach);
+        double const moved0 = roundHalfEven(share * total0 - left0), moved1 = roundHalfEven(share * total1 - left1);
+        double const a0 = std::min(std::max(moved0 + left0, left0), reach0);
+        double const a1 = std::min(std::max(moved1 + left1, left1), reach1);
         double const a = a0 + a1, b0 = total0 - a0, b1 = total1 - a1, b = b0 + b1;
         // Impurity times half the weight of the node.
-        double score = 0.0;
-        if (a > 0.0)
-            score += a0 * a1 / a;
-        if (b > 0.0)
-            score += b0 * b1 / b;
+        double const score = (a > 0.0 ? a0 * a1 / a : 0.0) + (b > 0.0 ? b0 * b1 / b : 0.0);
         if (score < best.score)
             best = {score, -1, event.rank};
     }
@@ -173,11 +166,11 @@ class ImpurityGrowth
                 return scanTwoClasses(segment, totals_[0], totals_[1]);
         standing_.allRight(totals_);
         Candidate best;
-        bool done = false;
-        for (Index k = 0; k + 1 < segment.events.size() && !done; ++k)
+        Thresholds const thresholds(segment);
+        for (Index k = 0; k < thresholds.end; ++k)
         {
             pass(segment.events[k]);
-            if (!isThreshold(segment, k, done))
+            if (k < thresholds.begin || segment.events[k + 1].rank == segment.events[k].rank)
                 continue;
             double const score = worstPlacement();
             if (score < best.score)
@@ -252,15 +245,17 @@ class ImpurityGrowth
     // Divide a segment stably: events of samples that go left first.
     void partition(Span<Event> events)
     {
-        Index write = 0, kept = 0;
+        Index left = 0, right = 0;
         for (Event const event : events)
         {
-            if (goesLeft_[event.sample()])
-                events[write++] = event;
-            else
-                buffer_[kept++] = event;
+            // Written to both places, kept in one: nobody can predict where a sample goes.
+            bool const goesLeft = goesLeft_[event.sample()];
+            events[left] = event;
+            buffer_[right] = event;
+            left += goesLeft ? 1 : 0;
+            right += goesLeft ? 0 : 1;
         }
-        std::copy(buffer_.begin(), buffer_.begin() + kept, events.begin() + write);
+        std::copy(buffer_.begin(), buffer_.begin() + right, events.begin() + left);
     }
 
     // Split a node if that is worth it and allowed.
@@ -278,7 +273,9 @@ class ImpurityGrowth
         Index const nLeft = distribute(segment(best.feature, here), best.rank);
         if (std::min(nLeft, n - nLeft) < std::max<Index>(limits_.minSamplesLeaf, 1))
             return;
-        for (Index j = 0; j != problem_.events.rows(); ++j)
+        // Leaves are labelled by the samples of one list; the others are divided only where they are scanned again.
+        Index const lists = here.depth + 1 < limits_.maxDepth ? problem_.events.rows() : 1;
+        for (Index j = 0; j != lists; ++j)
             partition(segment(j, here));
         Index const left = tree_.split(node, best.feature, best.rank);
         tree_[left].begin = here.begin;
@@ -299,7 +296,7 @@ public:
           standing_(problem.nClasses),
           placement_(problem.nClasses),
           goesLeft_(problem.label.size()),
-          buffer_(Array<Event>::unwritten(3 * problem.label.size())),
+          buffer_(Array<Event>::unwritten(3 * problem.label.size() + 1)),
           order_(Array<Index>::unwritten(problem.events.rows()))
     {
         std::iota(order_.begin(), order_.end(), Index{0});

@@ -24,6 +24,7 @@ class Clustering
 {
     Span<double const> value_;
     Rounding rounding_;
+    double largest_ = 0.0;  // of the values, without their signs
     End previous_{-infinity, 0, Event::lower};
     std::int32_t rank_ = -1;
     bool isNew_ = false;
@@ -49,13 +50,16 @@ class Clustering
     [[nodiscard]] bool mayBeNear(double gap, End end) const
     {
         constexpr double unit = std::numeric_limits<double>::epsilon();
-        auto const x = std::abs(value_[end.sample]), other = std::abs(value_[previous_.sample]);
-        auto const size = 2 * (x + other) + std::abs(end.number) + std::abs(previous_.number);
+        auto const size = 4 * largest_ + std::abs(end.number) + std::abs(previous_.number);
         return gap <= (4e-9 + 32 * unit * rounding_.relative) * size + 32 * rounding_.least;
     }
 
 public:
-    Clustering(Span<double const> value, Rounding rounding) : value_(value), rounding_(rounding) {}
+    Clustering(Span<double const> value, Rounding rounding) : value_(value), rounding_(rounding)
+    {
+        for (double const x : value)
+            largest_ = std::max(largest_, std::abs(x));
+    }
 
     // The rank of the next end.
     std::int32_t rank(End end)
@@ -80,42 +84,61 @@ class MergedColumns
     std::array<Event::Kind, columns> kinds_;
     std::array<Array<Keyed>, columns> sorted_;  // each with an entry beyond all keys at its end
     Array<Keyed> leading_;                      // the values
+    Array<double> value_;
+    Array<double> column_;  // a copy in one piece: rows are far apart, and it is read in any order
     NumberSorter sorter_;
 
     // A column in the order of the values; where that does not sort it, it is sorted.
     void sortColumn(Grid<double const> ends, Index feature, Array<Keyed> &sorted)
     {
         Index const n = ends.rows();
+        for (Index i = 0; i != n; ++i)
+            column_[i] = ends(i, feature);
         bool isSorted = true;
         std::uint64_t before = 0;
         for (Index k = 0; k != n; ++k)
         {
-            auto const key = keyOf(ends(leading_[k].place, feature));
+            auto const place = leading_[k].place;
+            auto const key = keyOf(column_[place]);
             isSorted = isSorted && before <= key;
             before = key;
-            sorted[k] = {key, static_cast<std::int32_t>(k)};
+            sorted[k] = {key, place};
         }
-        if (!isSorted)
-            sorter_.sort(sorted.view().part(0, n));
+        sorted[n] = {beyondAllKeys, 0};
+        if (isSorted)
+            return;
+        // Equal ends stay in the order of their values: for the sorter that is their place.
+        for (Index k = 0; k != n; ++k)
+            sorted[k].place = static_cast<std::int32_t>(k);
+        sorter_.sort(sorted.view().part(0, n));
         for (Index k = 0; k != n; ++k)
             sorted[k].place = leading_[sorted[k].place].place;
-        sorted[n] = {beyondAllKeys, 0};
     }
 
 public:
     MergedColumns(std::array<Event::Kind, columns> kinds, Index n)
-        : kinds_(kinds), leading_(Array<Keyed>::unwritten(n)), sorter_(n)
+        : kinds_(kinds),
+          leading_(Array<Keyed>::unwritten(n)),
+          value_(Array<double>::unwritten(n)),
+          column_(Array<double>::unwritten(n)),
+          sorter_(n)
     {
         for (auto &column : sorted_)
             column = Array<Keyed>::unwritten(n + 1);
     }
+
+    // The values of the feature that was sorted.
+    [[nodiscard]] Span<double const> value() const { return value_.view(); }
 
     // Sort the columns of a feature. False where the Control stopped it.
     bool sort(Grid<double const> value, std::array<Grid<double const>, columns> const &ends, Index feature,
               Control &control)
     {
         for (Index i = 0; i != value.rows(); ++i)
-            leading_[i] = {keyOf(value(i, feature)), static_cast<std::int32_t>(i)};
+        {
+            value_[i] = value(i, feature);
+            leading_[i] = {keyOf(value_[i]), static_cast<std::int32_t>(i)};
+        }
         sorter_.sort(leading_.view());
         for (std::size_t c = 0; c != columns; ++c)
         {
@@ -145,12 +168,6 @@ public:
         }
     }
 };
-
-void gather(Grid<double const> from, Index feature, Span<double> column)
-{
-    for (Index i = 0; i != from.rows(); ++i)
-        column[i] = from(i, feature);
-}
 }  // namespace
 
 std::optional<RankedEnds> rankEnds(BoxesAround const &boxes, Control &control)
@@ -162,15 +179,13 @@ std::optional<RankedEnds> rankEnds(BoxesAround const &boxes, Control &control)
                       {},
                       {}};
     MergedColumns<2> columns({Event::lower, Event::upper}, n);
-    auto value = Array<double>::unwritten(n);
     // Ranks of one feature stay in the cache while they are written in order of the ends.
     auto lowerRank = Array<std::int32_t>::unwritten(n), upperRank = Array<std::int32_t>::unwritten(n);
     for (Index j = 0; j != p; ++j)
     {
         if (!columns.sort(boxes.value, {boxes.lower, boxes.upper}, j, control))
             return {};
-        gather(boxes.value, j, value.view());
-        Clustering clustering(value.view(), boxes.rounding[j]);
+        Clustering clustering(columns.value(), boxes.rounding[j]);
         columns.merge(
             [&](Index, End end)
             {
@@ -200,7 +215,6 @@ std::optional<SortedEvents> sortEvents(BoxesAround const &boxes, Span<Index cons
     Index const n = boxes.samples(), p = boxes.features();
     SortedEvents sorted{Array<Event>::unwritten(3 * n * p), Array<Index>::unwritten(p)};
     MergedColumns<3> columns({Event::lower, Event::value, Event::upper}, n);
-    auto value = Array<double>::unwritten(n);
     auto base = Array<std::int32_t>::unwritten(n);  // the code of each sample without a kind
     for (Index i = 0; i != n; ++i)
         base[i] = static_cast<std::int32_t>(8 * i + (label[i] == 1 ? 1 : 0));
@@ -208,9 +222,8 @@ std::optional<SortedEvents> sortEvents(BoxesAround const &boxes, Span<Index cons
     {
         if (!columns.sort(boxes.value, {boxes.lower, boxes.value, boxes.upper}, j, control))
             return {};
-        gather(boxes.value, j, value.view());
         auto const row = sorted.events.view().part(3 * n * j, 3 * n);
-        Clustering clustering(value.view(), boxes.rounding[j]);
+        Clustering clustering(columns.value(), boxes.rounding[j]);
         columns.merge([&](Index k, End end) { row[k] = {base[end.sample] + end.kind, clustering.rank(end)}; });
         sorted.nRanks[j] = clustering.nRanks();
     }

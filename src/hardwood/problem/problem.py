@@ -287,6 +287,8 @@ def _allows_missing(missing: str) -> bool:
     return missing == "reachable"
 
 
+HEAD = 100
+"""Rows that are looked at before all are."""
 MOST_NAMED = 5
 """So many columns are named in such a warning."""
 
@@ -310,11 +312,12 @@ def moved_by_fractions(problem: Problem) -> list[str]:
     else:
         is_number = np.array([test is None for test in problem.encoding.tests])
     undeclared = is_number if problem.limits is None else is_number & ~problem.limits.integer
-    with np.errstate(invalid="ignore"):
-        down, up = problem.values - problem.lower, problem.upper - problem.values
     found = []
-    for j in np.flatnonzero(undeclared):
-        ways = np.concatenate([down[:, j], up[:, j]])
+    head = whole_columns(problem.values[:HEAD])  # tells most columns that are not whole at once
+    for j in np.flatnonzero(undeclared & head):
+        with np.errstate(invalid="ignore"):
+            x, lower, upper = problem.values[:, j], problem.lower[:, j], problem.upper[:, j]
+            ways = np.concatenate([x - lower, upper - x])
         ways = ways[np.isfinite(ways)]
         # Noise of an end is no fraction.
         by_fraction = np.abs(ways - np.rint(ways)) > 1e-6 * (1 + np.abs(ways))
