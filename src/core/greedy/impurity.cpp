@@ -76,7 +76,8 @@ Candidate scanTwoClasses(Segment const &segment, double total0, double total1)
         double const low = std::max(left0 * inverse0, left1 * inverse1);
         double const high = std::min(reach0 * inverse0, reach1 * inverse1);
         double const stands = (total0 * stands0 + total1 * stands1) * inverseSquares;
-        double const share = low > high ? 0.5 * (low + high) : std::min(std::max(stands, low), high);
+        // The nearest to `stands` between low and high, or midway between them where low > high, as in `Groot::place`.
+        double const share = 0.5 * (std::min(std::max(stands, low), high) + std::max(std::min(stands, high), low));
         // What moves is rounded, as `Groot::place` does, and not what is on the left: halves go to the even number.
         double const moved0 = roundHalfEven(share * total0 - left0), moved1 = roundHalfEven(share * total1 - left1);
         double const a0 = std::min(std::max(moved0 + left0, left0), reach0);
@@ -102,7 +103,7 @@ class ImpurityGrowth
     ClassWeights<classes> totals_;
     Standing<classes> standing_;
     Placement<classes> placement_;
-    Array<bool> goesLeft_;
+    Array<std::uint8_t> goesLeft_;  // by sample, 1 or 0
     Array<Event> buffer_;
     Array<Index> order_;  // of the features, those drawn first
 
@@ -211,10 +212,10 @@ class ImpurityGrowth
             if (event.rank <= rank)
             {
                 pass(event);
-                goesLeft_[event.sample()] = event.kind() != Event::lower;
+                goesLeft_[event.sample()] = event.kind() != Event::lower ? 1 : 0;
             }
             else if (event.kind() == Event::lower)
-                goesLeft_[event.sample()] = false;
+                goesLeft_[event.sample()] = 0;
         }
         worstPlacement();
         ClassWeights<classes> balance = placement_.moved;  // what is still to be moved left, by class
@@ -225,21 +226,22 @@ class ImpurityGrowth
             auto const i = event.sample();
             double const w = problem_.weight[i];
             double &left = balance[problem_.label[i]];
-            bool const mayEnter = event.kind() == Event::lower && event.rank <= rank && !goesLeft_[i];
-            bool const mayLeave = event.kind() == Event::upper && event.rank > rank && goesLeft_[i];
+            bool const mayEnter = event.kind() == Event::lower && event.rank <= rank && goesLeft_[i] == 0;
+            bool const mayLeave = event.kind() == Event::upper && event.rank > rank && goesLeft_[i] == 1;
             if (mayEnter && left >= 0.5 * w && w > 0.0)
             {
-                goesLeft_[i] = true;
+                goesLeft_[i] = 1;
                 left -= w;
             }
             else if (mayLeave && left <= -0.5 * w && w > 0.0)
             {
-                goesLeft_[i] = false;
+                goesLeft_[i] = 0;
                 left += w;
             }
         }
         return std::count_if(events.begin(), events.end(),
-                             [&](Event event) { return event.kind() == Event::lower && goesLeft_[event.sample()]; });
+                             [&](Event event)
+                             { return event.kind() == Event::lower && goesLeft_[event.sample()] == 1; });
     }
 
     // Divide a segment stably: events of samples that go left first.
@@ -249,11 +251,11 @@ class ImpurityGrowth
         for (Event const event : events)
         {
             // Written to both places, kept in one: nobody can predict where a sample goes.
-            bool const goesLeft = goesLeft_[event.sample()];
+            Index const goesLeft = goesLeft_[event.sample()];
             events[left] = event;
             buffer_[right] = event;
-            left += goesLeft ? 1 : 0;
-            right += goesLeft ? 0 : 1;
+            left += goesLeft;
+            right += 1 - goesLeft;
         }
         std::copy(buffer_.begin(), buffer_.begin() + right, events.begin() + left);
     }

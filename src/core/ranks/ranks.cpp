@@ -36,14 +36,15 @@ class Clustering
         return noise(x, std::min(std::abs(end.number - x), largest), rounding_);
     }
 
-    // Whether two neighbours are one although they differ.
+    // Whether two neighbours are one although they differ. Hardly any are, so what tells most apart is asked first.
     [[nodiscard]] bool isOneWith(End end) const
     {
-        // Only an upper end below a lower end is worth a threshold; a value is both.
-        if (previous_.kind != Event::lower && end.kind != Event::upper)
-            return false;
         auto const gap = end.number - previous_.number;
-        return gap < infinity && mayBeNear(gap, end) && gap <= 2 * (noiseOf(previous_) + noiseOf(end));
+        if (!mayBeNear(gap, end) || !(gap < infinity))
+            return false;
+        // Only an upper end below a lower end is worth a threshold; a value is both.
+        bool const isSeparable = previous_.kind != Event::lower && end.kind != Event::upper;
+        return !isSeparable && gap <= 2 * (noiseOf(previous_) + noiseOf(end));
     }
 
     // Far cheaper than the noise, and generous: twice the noises of two ends is less than this.
@@ -181,6 +182,7 @@ std::optional<RankedEnds> rankEnds(BoxesAround const &boxes, Control &control)
     MergedColumns<2> columns({Event::lower, Event::upper}, n);
     // Ranks of one feature stay in the cache while they are written in order of the ends.
     auto lowerRank = Array<std::int32_t>::unwritten(n), upperRank = Array<std::int32_t>::unwritten(n);
+    std::array<Span<std::int32_t>, 2> const rankOf{lowerRank.view(), upperRank.view()};
     for (Index j = 0; j != p; ++j)
     {
         if (!columns.sort(boxes.value, {boxes.lower, boxes.upper}, j, control))
@@ -190,7 +192,7 @@ std::optional<RankedEnds> rankEnds(BoxesAround const &boxes, Control &control)
             [&](Index, End end)
             {
                 auto const rank = clustering.rank(end);
-                (end.kind == Event::lower ? lowerRank : upperRank)[end.sample] = rank;
+                rankOf[static_cast<std::size_t>(end.kind / Event::upper)][end.sample] = rank;
                 if (end.number == -infinity || end.number == infinity)
                     return;
                 if (clustering.isNew())
