@@ -131,6 +131,11 @@ def pairs_meet(
 ) -> BoolArray:
     """Return for each listed pair of a row and a column whether they meet."""
 
+def order_neighbours(
+    lower: Int32Array, upper: Int32Array, number: IntArray, leaf: int, control: Control | None = None
+) -> IntArray:
+    """Return the numbers of some boxes in an order in which neighbours stand together; stopped, less so."""
+
 def sweep_for_conflict(lower: Int32Array, upper: Int32Array, label: IntArray, feature: int) -> tuple[int, int]:
     """Return two boxes of different labels that meet, or (-1, -1); boxes come sorted by ``lower[:, feature]``."""
 
@@ -269,8 +274,13 @@ class Reoptimiser:
 def best_stump(problem: SearchProblem) -> tuple[int, IntArray]:
     """Best tree with at most one split: its cost and the tree."""
 
-def merge_rows(lower: Int32Array, upper: Int32Array, label: IntArray) -> tuple[IntArray, IntArray]:
-    """Group equal boxes of one class: the group of each row, and a row of each group, in lexicographic order."""
+def merge_rows(
+    lower: Int32Array, upper: Int32Array, label: IntArray, control: Control | None = None
+) -> tuple[IntArray, IntArray] | None:
+    """Group equal boxes of one class: the group of each row, and a row of each group, in lexicographic order.
+
+    None if the control stopped it.
+    """
 
 # Ensembles whose leaves add up to scores.
 

@@ -41,6 +41,7 @@ CHECKS: tuple[Check, ...] = (
     test_walk.check_nearest_points,
     test_conflicts.check_index,
     test_conflicts.check_pairs_and_sweep,
+    test_conflicts.check_neighbours,
     test_flow.check_flow,
     test_flow.check_cut,
     test_flow.check_hand_down,

@@ -62,7 +62,26 @@ def check_pairs_and_sweep(rng: np.random.Generator) -> None:
     assert same[i, k] if i >= 0 else not same.any()
 
 
-@pytest.mark.parametrize("check", [check_index, check_pairs_and_sweep])
+def check_neighbours(rng: np.random.Generator) -> None:
+    n, p, leaf = (int(k) for k in rng.integers(1, [40, 4, 8]))
+    lower, upper = random_ranks(rng, n, p)
+    number = rng.permutation(n)[: int(rng.integers(0, n + 1))]
+
+    def ordered(part: list[int]) -> list[int]:
+        if len(part) <= leaf:
+            return part
+        ends = np.hstack([lower[part], upper[part]]).astype(np.int64)
+        widest = int(np.argmax(np.ptp(ends, axis=0)))
+        part = [part[k] for k in np.argsort(ends[:, widest], kind="stable")]
+        return ordered(part[: len(part) // 2]) + ordered(part[len(part) // 2 :])
+
+    assert _core.order_neighbours(lower, upper, number, leaf).tolist() == ordered(number.tolist())
+    stopped = _core.Control()
+    stopped.request_stop()
+    assert sorted(_core.order_neighbours(lower, upper, number, leaf, stopped)) == sorted(number)
+
+
+@pytest.mark.parametrize("check", [check_index, check_pairs_and_sweep, check_neighbours])
 @pytest.mark.parametrize("seed", range(60))
 def test_the_index_finds_the_pairs_of_the_definition(check: object, seed: int) -> None:
     check(np.random.default_rng(seed))

@@ -245,7 +245,9 @@ def test_merged_rows_are_those_of_numpy() -> None:
         case = random_case(seed, most=60)
         key = np.concatenate([case.lower, case.upper, case.label[:, None]], axis=1)
         unique, expected = np.unique(key, axis=0, return_inverse=True)
-        group, first = _core.merge_rows(case.lower, case.upper, case.label)
+        merged = _core.merge_rows(case.lower, case.upper, case.label)
+        assert merged is not None
+        group, first = merged
         assert np.array_equal(group, expected.reshape(-1))
         assert np.array_equal(key[first], unique)
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hardwood._core import Control
+from hardwood.errors import StoppedError
 from hardwood.problem.merged import MergedBoxes, WholeWeights
 from oracle import TinyProblem
 from strategies import problem_of, tiny_problems
@@ -70,3 +73,12 @@ def test_weights_that_are_too_large_or_not_whole_are_not_taken_exactly() -> None
     assert WholeWeights.exactly(np.array([2.0**60, 1.0]), 2.0**60) is None
     assert WholeWeights.exactly(np.array([0.5, 1.0]), 2.0**60) is None
     assert WholeWeights.exactly(np.array([1.0]), 2.0**60, others=(0.5,)) is None
+
+
+def test_merging_that_is_stopped_leaves_nothing() -> None:
+    n = 50_000
+    ranks = np.random.default_rng(0).integers(0, 50, (n, 3)).astype(np.int32)
+    control = Control()
+    control.request_stop()
+    with pytest.raises(StoppedError):
+        MergedBoxes.of(ranks, ranks, np.zeros(n, np.int64), control)

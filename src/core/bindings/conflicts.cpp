@@ -96,6 +96,21 @@ auto pyPairsMeet(RankRows rowLower, RankRows rowUpper, Numbers row, RankRows col
     return handOver(std::move(out));
 }
 
+auto pyOrderNeighbours(RankRows lower, RankRows upper, In<Index, 1> number, Index leaf, Control *given)
+{
+    auto const boxes = boxesOf(lower, upper);
+    require(leaf >= 1, "leaf must be at least 1");
+    requireRange(spanOf(number), 0, boxes.size() - 1, "number");
+    auto order = Array<Index>::copy(spanOf(number));
+    {
+        nb::gil_scoped_release unlocked;
+        Interruptible own;
+        orderNeighbours(boxes, order.view(), leaf, given != nullptr ? *given : own);
+    }
+    raisePending();
+    return handOver(std::move(order));
+}
+
 auto pySweepForConflict(RankRows lower, RankRows upper, In<Index, 1> label, Index feature)
 {
     auto const boxes = boxesOf(lower, upper);
@@ -129,6 +144,10 @@ void bindConflicts(nb::module_ &m)
     m.def("pairs_meet", pyPairsMeet, array("row_lower"), array("row_upper"), array("row"), array("column_lower"),
           array("column_upper"), array("column"),
           "Return for each listed pair of a row and a column whether they meet.");
+    m.def("order_neighbours", pyOrderNeighbours, array("lower"), array("upper"), array("number"), nb::arg("leaf"),
+          nb::arg("control").none() = nb::none(),
+          "Return the numbers of some boxes in an order in which neighbours stand together: the leaves of a k-d tree, "
+          "of at most `leaf` boxes. Stopped, they are less neighbourly.");
     m.def("sweep_for_conflict", pySweepForConflict, array("lower"), array("upper"), array("label"), nb::arg("feature"),
           "Return two boxes of different labels that meet, or (-1, -1); boxes come sorted by ``lower[:, feature]``.");
 }

@@ -347,19 +347,26 @@ void bindSearch(nb::module_ &m)
         nb::arg("problem"), "Best tree with at most one split: its cost and the tree.");
     m.def(
         "merge_rows",
-        [](In<Rank, 2> const &lower, In<Rank, 2> const &upper, In<std::int64_t, 1> const &label)
+        [](In<Rank, 2> const &lower, In<Rank, 2> const &upper, In<std::int64_t, 1> const &label,
+           Control *control) -> nb::object
         {
             require(lower.shape(0) == upper.shape(0) && lower.shape(1) == upper.shape(1) &&
                         label.shape(0) == lower.shape(0),
                     "lower, upper and label must have the same rows, lower and upper the same columns");
-            MergedRows merged;
+            std::optional<MergedRows> merged;
             {
                 nb::gil_scoped_release release;
-                merged = mergeRows(gridOf(lower), gridOf(upper), spanOf(label));
+                Interruptible own;
+                merged = mergeRows(gridOf(lower), gridOf(upper), spanOf(label), control != nullptr ? *control : own);
             }
-            return nb::make_tuple(handOver(std::move(merged.group)), handOver(std::move(merged.first)));
+            raisePending();
+            if (!merged)
+                return nb::none();
+            return nb::make_tuple(handOver(std::move(merged->group)), handOver(std::move(merged->first)));
         },
         nb::arg("lower").noconvert(), nb::arg("upper").noconvert(), nb::arg("label").noconvert(),
-        "Group equal boxes of one class: the group of each row, and a row of each group, in lexicographic order.");
+        nb::arg("control").none() = nb::none(),
+        "Group equal boxes of one class: the group of each row, and a row of each group, in lexicographic order; "
+        "None if the control stopped it.");
 }
 }  // namespace hardwood

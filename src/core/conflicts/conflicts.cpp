@@ -3,6 +3,8 @@
 #include <bit>
 #include <numeric>
 
+#include "sorting.h"
+
 namespace hardwood
 {
 Pair sweepForConflict(RankBoxes const &boxes, Span<Index const> label, Index feature, Control &control)
@@ -17,6 +19,76 @@ Pair sweepForConflict(RankBoxes const &boxes, Span<Index const> label, Index fea
                 return {-1, -1};
         }
     return {-1, -1};
+}
+
+namespace
+{
+// The column of ends, first the lower and then the upper ones, on which some boxes lie farthest apart.
+class WidestColumn
+{
+    Grid<Rank const> ends_;
+    Index feature_ = 0;
+    Index width_ = -1;
+
+    void consider(Grid<Rank const> ends, Span<Index const> number, Span<Rank> least, Span<Rank> most)
+    {
+        std::copy(ends.row(number[0]).begin(), ends.row(number[0]).end(), least.begin());
+        std::copy(least.begin(), least.end(), most.begin());
+        for (Index const i : number)
+            for (Index j = 0; j != ends.columns(); ++j)
+            {
+                least[j] = std::min(least[j], ends(i, j));
+                most[j] = std::max(most[j], ends(i, j));
+            }
+        for (Index j = 0; j != ends.columns(); ++j)
+            if (Index const width = Index{most[j]} - least[j]; width > width_)
+            {
+                ends_ = ends;
+                feature_ = j;
+                width_ = width;
+            }
+    }
+
+public:
+    WidestColumn(RankBoxes const &boxes, Span<Index const> number, Span<Rank> least, Span<Rank> most)
+    {
+        consider(boxes.lower, number, least, most);
+        consider(boxes.upper, number, least, most);
+    }
+
+    [[nodiscard]] Rank operator()(Index i) const { return ends_(i, feature_); }
+};
+}  // namespace
+
+void orderNeighbours(RankBoxes const &boxes, Span<Index> number, Index leaf, Control &control)
+{
+    if (boxes.features() == 0)
+        return;
+    RankSorter sorter(number.size());
+    auto rank = Array<Rank>::unwritten(number.size()), place = Array<Rank>::unwritten(number.size());
+    auto before = Array<Index>::unwritten(number.size());
+    auto least = Array<Rank>::unwritten(boxes.features()), most = Array<Rank>::unwritten(boxes.features());
+    for (std::vector<Span<Index>> open{number}; !open.empty();)
+    {
+        auto const here = open.back();
+        open.pop_back();
+        Index const n = here.size();
+        if (n <= leaf)
+            continue;
+        if (control.shouldStopOrPoll())
+            return;
+        WidestColumn const column(boxes, here, least.view(), most.view());
+        for (Index k = 0; k != n; ++k)
+        {
+            before[k] = here[k];
+            rank[k] = column(here[k]);
+        }
+        sorter.order(rank.view().part(0, n), place.view().part(0, n));
+        for (Index k = 0; k != n; ++k)
+            here[k] = before[place[k]];
+        open.push_back(here.part(0, n / 2));
+        open.push_back(here.part(n / 2, n - n / 2));
+    }
 }
 
 BoxIndex::BoxIndex(RankBoxes rows, RankBoxes columns)

@@ -52,6 +52,11 @@ struct Pair
 };
 Pair sweepForConflict(RankBoxes const &boxes, Span<Index const> label, Index feature, Control &control);
 
+// Order some boxes so that neighbours stand together: the leaves of a k-d tree over lower and upper ends, with medians
+// of the widest of them, down to `leaf` boxes. The boxes are given, and come back, by number; equal ones stay in order.
+// Stopped, they are less neighbourly.
+void orderNeighbours(RankBoxes const &boxes, Span<Index> number, Index leaf, Control &control);
+
 class BoxIndex
 {
 public:

@@ -278,7 +278,11 @@ class ImpurityGrowth
         // Leaves are labelled by the samples of one list; the others are divided only where they are scanned again.
         Index const lists = here.depth + 1 < limits_.maxDepth ? problem_.events.rows() : 1;
         for (Index j = 0; j != lists; ++j)
+        {
+            if (control_.shouldStopOrPoll())
+                return;  // a leaf still: nobody looks at the lists again
             partition(segment(j, here));
+        }
         Index const left = tree_.split(node, best.feature, best.rank);
         tree_[left].begin = here.begin;
         tree_[left].end = tree_[left + 1].begin = here.begin + nLeft;

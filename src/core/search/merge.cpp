@@ -15,6 +15,11 @@ struct Keyed
     Index row;
 };
 
+// The only way out of a sort.
+struct Stopped
+{
+};
+
 std::uint64_t firstRanks(Grid<Rank const> lower, Index row)
 {
     // Adding 2^31 keeps the order and makes every rank positive.
@@ -32,7 +37,8 @@ std::strong_ordering compareRows(Span<Rank const> a, Span<Rank const> b)
 }
 }  // namespace
 
-MergedRows mergeRows(Grid<Rank const> lower, Grid<Rank const> upper, Span<std::int64_t const> label)
+std::optional<MergedRows> mergeRows(Grid<Rank const> lower, Grid<Rank const> upper, Span<std::int64_t const> label,
+                                    Control &control)
 {
     auto const n = lower.rows();
     auto const compare = [&](Keyed const &a, Keyed const &b)
@@ -49,12 +55,22 @@ MergedRows mergeRows(Grid<Rank const> lower, Grid<Rank const> upper, Span<std::i
     rows.reserve(static_cast<std::size_t>(n));
     for (Index i = 0; i < n; ++i)
         rows.push_back({firstRanks(lower, i), i});
-    std::sort(rows.begin(), rows.end(),
-              [&](Keyed const &a, Keyed const &b)
-              {
-                  auto const order = compare(a, b);
-                  return order != 0 ? order < 0 : a.row < b.row;
-              });
+    Ticker hasToStop(control);
+    try
+    {
+        std::sort(rows.begin(), rows.end(),
+                  [&](Keyed const &a, Keyed const &b)
+                  {
+                      if (hasToStop())
+                          throw Stopped();
+                      auto const order = compare(a, b);
+                      return order != 0 ? order < 0 : a.row < b.row;
+                  });
+    }
+    catch (Stopped const &)
+    {
+        return {};
+    }
     MergedRows merged{Array<std::int64_t>(n), {}};
     std::vector<std::int64_t> first;
     for (std::size_t k = 0; k < rows.size(); ++k)

@@ -5,6 +5,8 @@
 // loses both.
 #pragma once
 
+#include <optional>
+
 #include "control.h"
 #include "search/problem.h"
 
@@ -16,6 +18,8 @@ struct MergedRows
     Array<std::int64_t> first;  // a row of each merged sample
 };
 
-// Rows are compared by lower ranks, then upper ranks, then class, and merged samples stand in that order.
-[[nodiscard]] MergedRows mergeRows(Grid<Rank const> lower, Grid<Rank const> upper, Span<std::int64_t const> label);
+// Rows are compared by lower ranks, then upper ranks, then class, and merged samples stand in that order. Nothing where
+// the Control stopped it.
+[[nodiscard]] std::optional<MergedRows> mergeRows(Grid<Rank const> lower, Grid<Rank const> upper,
+                                                  Span<std::int64_t const> label, Control &control);
 }  // namespace hardwood::search

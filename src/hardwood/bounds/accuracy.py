@@ -24,7 +24,7 @@ from hardwood.bounds.conflict_index import RankedBoxes
 from hardwood.bounds.conflicts import BYTES_PER_PAIR, Vertices, estimate_conflicts, first_conflict
 from hardwood.bounds.cover_search import MEMORY_LIMIT
 from hardwood.bounds.vertex_cover import ConflictGraph, Cover, whole_weights
-from hardwood.errors import SolverError
+from hardwood.errors import SolverError, StoppedError
 from hardwood.markup import card, facts
 from hardwood.problem.merged import WholeWeights
 from hardwood.problem.problem import Problem, prepare
@@ -214,7 +214,10 @@ def bound_problem(
 
     Where `control` stops it, `errors` and `matching` are what was found by then, which is less, but valid.
     """
-    weights, vertices, graph, cover = _cover(problem, memory_limit, control)
+    try:
+        weights, vertices, graph, cover = _cover(problem, memory_limit, control)
+    except StoppedError:
+        return _nothing_proven(problem)
     pair, amount = _pairs_of_samples(graph, vertices, weights)
     chosen = vertices.members_of(np.flatnonzero(cover.vertices))
     return AccuracyBound(
@@ -233,8 +236,25 @@ def matching_bound(problem: Problem, control: _core.Control | None = None) -> fl
 
     Where `control` stops it, what was found by then: a smaller bound, but a valid one.
     """
-    weights, _, _, cover = _cover(problem, MEMORY_LIMIT, control)
+    try:
+        weights, _, _, cover = _cover(problem, MEMORY_LIMIT, control)
+    except StoppedError:
+        return 0.0
     return float(weights.real(cover.weight))
+
+
+def _nothing_proven(problem: Problem) -> AccuracyBound:
+    """Return the bound that needs no work: no pairs, and all classes but the heaviest given up."""
+    given_up = (problem.label != int(np.argmax(problem.class_weight_sums))) & (problem.weight > 0)
+    return AccuracyBound(
+        problem=problem,
+        errors=0.0,
+        matching=np.empty((0, 2), np.int64),
+        matching_weight=np.empty(0),
+        cover=np.flatnonzero(given_up),
+        exact=False,
+        complete=False,
+    )
 
 
 def _cover(
@@ -243,20 +263,20 @@ def _cover(
     weights = whole_weights(problem.weight)
     ends = (problem.lower_rank, problem.upper_rank, problem.label)
     if np.all(problem.weight > 0):
-        vertices = Vertices.of_merged(problem.merged, *ends)
+        vertices = Vertices.of_merged(problem.merge(control), *ends, control)
     else:
-        vertices = Vertices.of(*ends, np.flatnonzero(problem.weight > 0))
+        vertices = Vertices.of(*ends, np.flatnonzero(problem.weight > 0), control)
     graph = ConflictGraph(vertices, vertices.total(weights.value), memory_limit)
     boxes = RankedBoxes(problem.lower_rank, problem.upper_rank).take(vertices.first_member)
-    _announce_size(graph, boxes, memory_limit)
+    _announce_size(graph, boxes, memory_limit, control)
     return weights, vertices, graph, graph.cover(boxes, control=control)
 
 
-def _announce_size(graph: ConflictGraph, boxes: RankedBoxes, memory_limit: int) -> None:
+def _announce_size(graph: ConflictGraph, boxes: RankedBoxes, memory_limit: int, control: _core.Control | None) -> None:
     """Say so, before the work begins, if all conflicts together would not fit in memory."""
     if graph.n_rows * graph.n_columns * BYTES_PER_PAIR <= memory_limit:
         return
-    estimate = estimate_conflicts(graph.index(boxes), graph.n_rows, graph.n_columns)
+    estimate = estimate_conflicts(graph.index(boxes), graph.n_rows, graph.n_columns, control)
     if estimate * BYTES_PER_PAIR > memory_limit:
         _logger.warning(
             "about %.2g conflicts (estimated from some samples) would take %.1f GB; the bound is computed without "

@@ -61,11 +61,11 @@ class ConflictIndex:
         count, column, _ = self._boxes.find(rows, self._row_mask, admissible, limit, control=control)
         return np.repeat(rows, count), column
 
-    def count(self, rows: Int32Array, allowed: BoolArray) -> IntArray:
-        """Count the conflicts of each of these rows with allowed columns."""
+    def count(self, rows: Int32Array, allowed: BoolArray, control: _core.Control | None = None) -> IntArray:
+        """Count the conflicts of each of these rows with allowed columns; where the control stops it, some."""
         if len(rows) == 0 or not allowed.any():
             return np.zeros(len(rows), np.int64)
-        return self._boxes.find(rows, self._row_mask, self._other_class & allowed, listed=False)[0]
+        return self._boxes.find(rows, self._row_mask, self._other_class & allowed, listed=False, control=control)[0]
 
     def holds(self, row: Int32Array, column: Int32Array) -> BoolArray:
         """Whether each listed pair of a row and a column meets."""

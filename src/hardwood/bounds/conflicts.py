@@ -47,7 +47,14 @@ class Vertices:
     label: IntArray
 
     @classmethod
-    def of(cls, lower: Int32Array, upper: Int32Array, label: IntArray, sample: IntArray | None = None) -> Vertices:
+    def of(
+        cls,
+        lower: Int32Array,
+        upper: Int32Array,
+        label: IntArray,
+        sample: IntArray | None = None,
+        control: _core.Control | None = None,
+    ) -> Vertices:
         """Merge samples whose class and ends, ranks or other codes, are equal, and let neighbours stand together.
 
         Parameters
@@ -56,20 +63,30 @@ class Vertices:
         label : int array of shape (n_samples,)
         sample : int array or None
             The samples to take part; all by default.
+        control : Control or None
+            Where it stops merging, `StoppedError` is raised.
         """
         if sample is not None:
             lower, upper, label = lower[sample], upper[sample], label[sample]
-        merged = cls.of_merged(MergedBoxes.of(lower, upper, label), lower, upper, label)
+        merged = cls.of_merged(MergedBoxes.of(lower, upper, label, control), lower, upper, label, control)
         return merged if sample is None else Vertices(sample[merged.member], merged.start, merged.label)
 
     @classmethod
-    def of_merged(cls, merged: MergedBoxes, lower: Int32Array, upper: Int32Array, label: IntArray) -> Vertices:
-        """Put merged samples class by class and, within a class, neighbours together."""
+    def of_merged(
+        cls,
+        merged: MergedBoxes,
+        lower: Int32Array,
+        upper: Int32Array,
+        label: IntArray,
+        control: _core.Control | None = None,
+    ) -> Vertices:
+        """Put merged samples class by class and, within a class, neighbours together, as far as the control lets."""
         first = merged.first
-        key = np.hstack([lower[first], upper[first]])
-        by_class = [np.flatnonzero(label[first] == c) for c in np.unique(label[first])]
-        order = np.concatenate([of[_neighbourly_order(key[of])] for of in by_class] or [np.empty(0, np.int64)])
-        return _reorder(cls(merged.member, merged.start, label[first]), order)
+        label, lower, upper = label[first], lower[first], upper[first]
+        by_class = [np.flatnonzero(label == c) for c in np.unique(label)]
+        leaf = _core.BoxIndex.BLOCK
+        orders = [_core.order_neighbours(lower, upper, of, leaf, control) for of in by_class]
+        return _reorder(cls(merged.member, merged.start, label), np.concatenate([*orders, np.empty(0, np.int64)]))
 
     @property
     def size(self) -> int:
@@ -98,23 +115,6 @@ def _reorder(vertices: Vertices, order: IntArray) -> Vertices:
     start = np.concatenate([[0], np.cumsum(length)])
     source = np.repeat(vertices.start[order] - start[:-1], length) + np.arange(start[-1])
     return Vertices(vertices.member[source], start, vertices.label[order])
-
-
-def _neighbourly_order(key: Int32Array) -> IntArray:
-    """Order of the leaves of a k-d tree: medians of the widest column down to blocks of bitset length."""
-    order = np.arange(len(key))
-    pending = [(0, len(key))]
-    while pending:
-        begin, end = pending.pop()
-        if end - begin <= _core.BoxIndex.BLOCK:
-            continue
-        part = key[order[begin:end]]
-        widest = int(np.argmax(part.max(axis=0).astype(np.int64) - part.min(axis=0)))
-        middle = (end - begin) // 2
-        by_column = np.argsort(part[:, widest], kind="stable")
-        order[begin:end] = order[begin:end][by_column]
-        pending += [(begin, begin + middle), (begin + middle, end)]
-    return order
 
 
 def conflict_pairs(problem: Problem, memory_limit: int = MEMORY_LIMIT) -> IntArray:
@@ -169,7 +169,9 @@ def first_conflict(problem: Problem, sample: IntArray) -> tuple[int, int] | None
     return None if i < 0 else (int(sample[order[i]]), int(sample[order[k]]))
 
 
-def estimate_conflicts(index: ConflictIndex, n_rows: int, n_columns: int) -> float:
-    """Estimate the number of conflicts from those of 256 rows, evenly spread."""
+def estimate_conflicts(
+    index: ConflictIndex, n_rows: int, n_columns: int, control: _core.Control | None = None
+) -> float:
+    """Estimate the number of conflicts from those of 256 rows, evenly spread; stopped, too few."""
     rows = np.unique(np.linspace(0, n_rows - 1, 256).astype(np.int32))
-    return float(index.count(rows, np.ones(n_columns, np.bool_)).mean()) * n_rows
+    return float(index.count(rows, np.ones(n_columns, np.bool_), control).mean()) * n_rows

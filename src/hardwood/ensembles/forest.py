@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hardwood._core import Control
 from hardwood.arrays import FloatArray
 from hardwood.ensembles.scores import Ensemble, Link, Rule, TreeOfScores
 from hardwood.errors import InvalidInputError
@@ -79,7 +80,8 @@ def grow_forest(
     events = Events.sort(problem) if scans else None
     problem.endpoints  # noqa: B018
     present = np.flatnonzero(problem.weight > 0)
-    interrupt = Interrupt()
+    interrupt, control = Interrupt(), Control()
+    interrupt.stops(control)
     deadline = None if time_limit is None else time.monotonic() + time_limit
 
     def grow_one(number: int) -> GrownTree | None:
@@ -90,7 +92,7 @@ def grow_forest(
         if bootstrap:
             weight = weight * np.bincount(rng.choice(present, len(present)), minlength=problem.n_samples)
         if isinstance(learner, GreedyLearner):
-            tree = place(learner.grow(problem, rng, weight=weight, events=events), problem)
+            tree = place(learner.grow(problem, rng, weight=weight, events=events, control=control), problem)
         else:
             tree = learner.grow(problem.replace(weight=weight), rng, interrupt)
         if on_tree is not None:

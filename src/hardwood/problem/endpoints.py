@@ -107,6 +107,11 @@ def rank_ends(
     )
 
 
+def ranks_present(rank: RankArray) -> IntArray:
+    """Return the different ranks, from -1 on, in order: O(n) where there are no more ranks than ends."""
+    return np.flatnonzero(np.bincount(rank + 1)) - 1
+
+
 def candidates(lower_rank: RankArray, upper_rank: RankArray) -> IntArray:
     """Undominated threshold indices of one feature for a set of samples.
 
@@ -116,8 +121,7 @@ def candidates(lower_rank: RankArray, upper_rank: RankArray) -> IntArray:
     """
     if len(lower_rank) == 0:
         return np.empty(0, np.int64)
-    uppers = np.unique(upper_rank)
-    lowers = np.unique(lower_rank)
+    uppers, lowers = ranks_present(upper_rank), ranks_present(lower_rank)
     following = np.searchsorted(lowers, uppers, side="right")
     has_lower = following < len(lowers)
     uppers, following = uppers[has_lower], following[has_lower]

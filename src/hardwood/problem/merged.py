@@ -15,6 +15,7 @@ import numpy as np
 
 from hardwood import _core
 from hardwood.arrays import FloatArray, Int32Array, IntArray
+from hardwood.errors import StoppedError
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +37,17 @@ class MergedBoxes:
     first: IntArray
 
     @classmethod
-    def of(cls, lower: Int32Array, upper: Int32Array, label: IntArray) -> MergedBoxes:
-        """Merge samples: O(n log n) comparisons of rows, most of which are settled by one number."""
-        return cls(*_core.merge_rows(np.ascontiguousarray(lower), np.ascontiguousarray(upper), label))
+    def of(
+        cls, lower: Int32Array, upper: Int32Array, label: IntArray, control: _core.Control | None = None
+    ) -> MergedBoxes:
+        """Merge samples: O(n log n) comparisons of rows, most of which are settled by one number.
+
+        Raises `StoppedError` where the control stops it.
+        """
+        merged = _core.merge_rows(np.ascontiguousarray(lower), np.ascontiguousarray(upper), label, control)
+        if merged is None:
+            raise StoppedError("stopped while equal samples were merged")
+        return cls(*merged)
 
     def __len__(self) -> int:
         return len(self.first)

@@ -155,6 +155,12 @@ class Problem:
         if "endpoints" not in self.__dict__:
             self.__dict__["endpoints"] = rank_ends(self.lower, self.upper, self.values, self.rounding, control)
 
+    def merge(self, control: Control | None) -> MergedBoxes:
+        """Merge equal samples now, if they are not yet; `StoppedError` where the control stops it before it is done."""
+        if "merged" not in self.__dict__:
+            self.__dict__["merged"] = MergedBoxes.of(self.lower_rank, self.upper_rank, self.label, control)
+        return self.merged
+
     @cached_property
     def merged(self) -> MergedBoxes:
         """Samples of equal box and class as one (`hardwood.problem.merged`)."""

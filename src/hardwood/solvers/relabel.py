@@ -52,7 +52,7 @@ class RelabelSolver(Solver):
     def _run(self, problem: Problem, run: Run) -> None:
         given: Tree | IndexTree | None = run.options["tree"]
         if given is None:
-            given = GreedyLearner().grow(problem, np.random.default_rng(run.random_state))
+            given = GreedyLearner().grow(problem, np.random.default_rng(run.random_state), control=run.control)
         if isinstance(given, Tree):
             known = _in_classes_of(given, problem)
             run.report(known)

@@ -28,9 +28,6 @@ WHOLE_SLACK = 1e-6
 ROOT_BOUND_BUDGET = (10.0, 0.1)
 """The bound of any model gets so many seconds, but no more than this share of the time that is left."""
 
-MERGE_SECONDS_PER_CELL = 3e-7
-"""Measured, rounded up: what merging equal boxes, which cannot be stopped, takes before that bound begins."""
-
 
 @dataclass(frozen=True)
 class RunProgress:
@@ -99,7 +96,8 @@ class Run:
         self.interrupt = Interrupt() if interrupt is None else interrupt
         self._time_limit = time_limit
         self.criteria: Sequence[Criterion] = (Proof(), self.interrupt, time_limit, Gap(max_gap))
-        self.control = Control(time_limit.remaining())
+        self._controls: list[Control] = []
+        self.control = self._stoppable(time_limit.remaining())
         self._on_progress = on_progress
         self._judge = judge or (lambda tree: objective(tree, problem))
         self._whole = problem.has_integer_weights
@@ -114,7 +112,13 @@ class Run:
 
     def budget(self, seconds: float, share: float) -> Control:
         """Return a control for a step that may take so long, but no more than this share of the time that is left."""
-        return Control(min(seconds, share * self.remaining()))
+        return self._stoppable(min(seconds, share * self.remaining()))
+
+    def _stoppable(self, seconds: float) -> Control:
+        control = Control(seconds)
+        self._controls.append(control)
+        self.interrupt.stops(control)
+        return control
 
     @property
     def tolerance(self) -> float:
@@ -152,13 +156,15 @@ class Run:
 
     def end(self) -> None:
         """Stop what may still compute, and tell the display no more: it may have been what interrupted."""
-        self.control.request_stop()
+        for control in self._controls:
+            control.request_stop()
+            self.interrupt.forget(control)
         self._on_progress = None
 
     def search_again(self) -> None:
         """Begin another search with what is known, after one that came to its end."""
         self.resolution = 0.0
-        self.control = Control(self.remaining())
+        self.control = self._stoppable(self.remaining())
 
     def report(
         self, tree: IndexTree | Tree | None = None, *, bound: float | None = None, claim: float | None = None
@@ -223,9 +229,3 @@ class Run:
         """Tell the display, if there is one, that the run is alive."""
         if self._on_progress is not None:
             self._on_progress(RunProgress(self.elapsed(), self.best_objective, self.bound, settled))
-
-
-def has_time_for_bound(run: Run) -> bool:
-    """Whether the bound of any model can begin within its budget."""
-    seconds, share = ROOT_BOUND_BUDGET
-    return run.problem.lower.size * MERGE_SECONDS_PER_CELL < min(seconds, share * run.remaining())

@@ -20,7 +20,7 @@ from hardwood.problem.problem import Problem
 from hardwood.solvers.options import MAX_GAP, RANDOM_STATE, TIME_LIMIT, check_options, count_threads
 from hardwood.solvers.registry import Solver, get_solver
 from hardwood.solvers.result import EndReason, Result, Status
-from hardwood.solvers.run import FLOAT_TOLERANCE, ROOT_BOUND_BUDGET, Run, RunProgress, has_time_for_bound
+from hardwood.solvers.run import FLOAT_TOLERANCE, ROOT_BOUND_BUDGET, Run, RunProgress
 from hardwood.solvers.starts import Start, as_start, best_leaf, useful_depth
 from hardwood.solvers.stopping import Interrupt, TimeLimit
 from hardwood.tree.index_tree import IndexTree
@@ -112,7 +112,7 @@ def _begin(method: Solver, run: Run, start: Start) -> None:
     run.start = as_start(start, problem, lambda plain: _greedy_tree(plain, run))
     if run.start is not None:
         run.report(run.start)
-    if method.proves and not method.bounds_any_model(run) and has_time_for_bound(run):
+    if method.proves and not method.bounds_any_model(run):
         # What no model can avoid, and one leaf: often all the proof that is needed (Theorem 2 of the paper).
         run.report(bound=matching_bound(problem, run.budget(*ROOT_BOUND_BUDGET)) + problem.leaf_penalty)
     run.trusted_bound = run.bound

@@ -10,6 +10,7 @@ import threading
 import time
 from typing import Protocol
 
+from hardwood._core import Control
 from hardwood.solvers.result import EndReason
 
 
@@ -51,10 +52,27 @@ class Interrupt:
 
     def __init__(self) -> None:
         self._asked = threading.Event()
+        self._lock = threading.Lock()
+        self._controls: set[Control] = set()
 
     def request(self) -> None:
-        """Ask for the end."""
+        """Ask for the end, also of what the core computes for those who let it."""
         self._asked.set()
+        with self._lock:
+            for control in self._controls:
+                control.request_stop()
+
+    def stops(self, control: Control) -> None:
+        """Let a request stop what looks at a control."""
+        with self._lock:
+            self._controls.add(control)
+        if self._asked.is_set():
+            control.request_stop()
+
+    def forget(self, control: Control) -> None:
+        """Leave a control alone from now on."""
+        with self._lock:
+            self._controls.discard(control)
 
     def is_met(self, known: Known) -> bool:
         """Whether the run should end."""

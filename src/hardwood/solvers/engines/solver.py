@@ -18,7 +18,7 @@ from hardwood.solvers.formulations.encoding import Choice, Encoding, encode
 from hardwood.solvers.memory import available_memory
 from hardwood.solvers.options import AnyOf, Flag, Instance, Nothing, Number, Option
 from hardwood.solvers.registry import Engine, Solver
-from hardwood.solvers.run import ROOT_BOUND_BUDGET, WHOLE_SLACK, Run, has_time_for_bound
+from hardwood.solvers.run import ROOT_BOUND_BUDGET, WHOLE_SLACK, Run
 
 DESCENT_SECONDS, DESCENT_SHARE = 1.0, 0.05
 """A start is improved for so many seconds, but for no more than this share of the time that is left."""
@@ -70,7 +70,7 @@ class EngineSolver(Solver):
             problem,
             strengthen=bool(run.options["strengthen"]),
             find_pairs=lambda problem: self._matching(problem, run),
-            should_stop=run.should_stop,
+            control=run.control,
         )
         if encoding.depth == 0 or encoding.n_values == 0:
             # No threshold separates anything: the best leaf, which is known, is the best tree.
@@ -104,10 +104,8 @@ class EngineSolver(Solver):
         """Whether the solver itself reports the bound of any model: where it needs the pairs that prove it."""
         return bool(run.options["strengthen"])
 
-    def _matching(self, problem: Problem, run: Run) -> AccuracyBound | None:
+    def _matching(self, problem: Problem, run: Run) -> AccuracyBound:
         """Report what no model can avoid, and return the pairs of samples that prove it."""
-        if not has_time_for_bound(run):
-            return None
         bound = bound_problem(problem, control=run.budget(*ROOT_BOUND_BUDGET))
         run.report(bound=bound.errors)
         run.trusted_bound = run.bound

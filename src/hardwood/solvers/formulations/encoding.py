@@ -31,10 +31,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hardwood._core import Control
 from hardwood.arrays import BoolArray, FloatArray, IntArray, RankArray
 from hardwood.bounds import AccuracyBound, bound_problem
 from hardwood.errors import StoppedError
-from hardwood.problem.endpoints import candidates
+from hardwood.problem.endpoints import candidates, ranks_present
 from hardwood.problem.merged import MergedBoxes
 from hardwood.problem.problem import Problem
 from hardwood.tree.conversion import index_tree_of
@@ -229,8 +230,8 @@ def encode(
     problem: Problem,
     *,
     strengthen: bool,
-    find_pairs: Callable[[Problem], AccuracyBound | None] = bound_problem,
-    should_stop: Callable[[], bool] = lambda: False,
+    find_pairs: Callable[[Problem], AccuracyBound] = bound_problem,
+    control: Control | None = None,
 ) -> Encoding:
     """Express a problem in the terms of the paper.
 
@@ -240,11 +241,11 @@ def encode(
     strengthen : bool
         Whether to use what the module's docstring lists; otherwise every endpoint is a value and every sample counts.
     find_pairs : callable
-        Finds pairs of samples that cannot both be right; where it returns None, none are used.
-    should_stop : callable
-        Asked between features; `StoppedError` if it says so.
+        Finds pairs of samples that cannot both be right.
+    control : Control or None
+        Where it stops the work, `StoppedError` is raised.
     """
-    return _strengthened(problem, find_pairs, should_stop) if strengthen else _as_published(problem)
+    return _strengthened(problem, find_pairs, control) if strengthen else _as_published(problem)
 
 
 def _as_published(problem: Problem) -> Encoding:
@@ -269,21 +270,24 @@ def _as_published(problem: Problem) -> Encoding:
 
 
 def _strengthened(
-    problem: Problem, find_pairs: Callable[[Problem], AccuracyBound | None], should_stop: Callable[[], bool]
+    problem: Problem, find_pairs: Callable[[Problem], AccuracyBound], control: Control | None
 ) -> Encoding:
     """Undominated thresholds, merged samples, and pairs that exclude each other."""
     used = problem.weight > 0
     lower_rank, upper_rank = problem.lower_rank[used], problem.upper_rank[used]
     lower, upper = np.empty(lower_rank.shape, np.int32), np.empty(upper_rank.shape, np.int32)
-    index: tuple[IntArray, ...] = ()
+    index: list[IntArray] = []
+    last_upper: list[IntArray] = []
     for j in range(problem.n_features):
-        if should_stop():
+        if control is not None and control.stopped:
             raise StoppedError("stopped while the problem was encoded")
-        index = (*index, candidates(lower_rank[:, j], upper_rank[:, j]))
-        lower[:, j] = np.searchsorted(index[j], lower_rank[:, j]) - 1
-        upper[:, j] = np.searchsorted(index[j], upper_rank[:, j]) - 1
+        index.append(candidates(lower_rank[:, j], upper_rank[:, j]))
+        last_upper.append(ranks_present(upper_rank[:, j]))
+        # One look-up per rank, from -1 to the one behind the last, instead of one per sample.
+        value = (np.searchsorted(index[j], np.arange(-1, problem.n_ranks[j] + 1)) - 1).astype(np.int32)
+        lower[:, j], upper[:, j] = value[lower_rank[:, j] + 1], value[upper_rank[:, j] + 1]
     label = problem.label[used]
-    merged = MergedBoxes.of(lower, upper, label)
+    merged = MergedBoxes.of(lower, upper, label, control)
     position = np.full(problem.n_samples, -1)
     position[used] = merged.group
     matching = find_pairs(problem)
@@ -296,18 +300,18 @@ def _strengthened(
         upper=upper[merged.first],
         label=label[merged.first],
         weight=merged.total(problem.weight[used]),
-        index=index,
+        index=tuple(index),
         strengthened=True,
         pair=pair,
         pair_weight=pair_weight,
-        least=0.0 if matching is None else float(matching.errors),
-        last_upper=tuple(np.unique(upper_rank[:, j]).astype(np.int64) for j in range(problem.n_features)),
+        least=float(matching.errors),
+        last_upper=tuple(last_upper),
     )
 
 
-def _merge_pairs(position: IntArray, bound: AccuracyBound | None) -> tuple[IntArray, FloatArray]:
+def _merge_pairs(position: IntArray, bound: AccuracyBound) -> tuple[IntArray, FloatArray]:
     """Return the pairs of a bound in terms of merged samples, the weights of pairs that became the same added up."""
-    if bound is None or len(bound.matching) == 0:
+    if len(bound.matching) == 0:
         return np.empty((0, 2), np.int64), np.empty(0)
     merged, group = np.unique(np.sort(position[bound.matching], axis=1), axis=0, return_inverse=True)
     return merged, np.bincount(group.reshape(-1), bound.matching_weight).astype(np.float64)
