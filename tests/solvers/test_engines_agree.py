@@ -14,6 +14,7 @@ from hardwood.solvers.engines import solver as engine
 from hardwood.tree.reach import objective
 from oracle import TinyProblem, optimal_objective
 from persistent_child import Workers
+from search_cases import random_tiny
 from solver_cases import CASES, Case
 from strategies import problem_of
 
@@ -43,30 +44,9 @@ def engines_stay_alive(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(engine, "run_child", workers.run_child)
 
 
-def random_tiny(seed: int) -> tuple[TinyProblem, int]:
-    """A tiny problem on a coarse grid, with ties, duplicates, touching and unbounded boxes, and a depth."""
-    from fractions import Fraction
-    from math import inf
-
+def tiny_and_depth(seed: int) -> tuple[TinyProblem, int]:
     rng = np.random.default_rng(seed)
-    n, p = int(rng.integers(2, 9)), int(rng.integers(1, 4))
-    k = int(rng.integers(2, min(4, n) + 1))
-    y = rng.permutation(np.concatenate([np.arange(k), rng.integers(0, k, n - k)])).tolist()
-    X = rng.integers(0, int(rng.choice([3, 6, 12])) + 1, (n, p))
-    radii = [Fraction(r, 20) for r in (0, 0, 1, 2, 2, 3, 4, 6)] + [inf]
-
-    def draw(rows: int) -> list[tuple[Any, ...]]:
-        return [tuple(radii[i] for i in rng.integers(0, len(radii), p)) for _ in range(rows)]
-
-    kind = rng.integers(0, 3)
-    if kind == 0:
-        down = up = [(radii[rng.integers(0, 8)],) * p] * k
-    else:
-        down, up = (draw(1) * k, draw(1) * k) if kind == 1 else (draw(k), draw(k))
-    weight = rng.integers(0, 5, n).tolist() if rng.random() < 0.5 else [1] * n
-    weight[0] = max(weight[0], 1)
-    exact = tuple(tuple(Fraction(int(value), 10) for value in row) for row in X)
-    return TinyProblem(exact, tuple(y), tuple(weight), tuple(down), tuple(up)), int(rng.integers(1, 3))
+    return random_tiny(rng, 8), int(rng.integers(1, 3))
 
 
 def assert_proves(problem: Problem, optimum: int, variant: tuple[str, dict[str, Any]], **others: Any) -> None:
@@ -107,7 +87,7 @@ def test_every_solver_agrees_with_brute_force_on_all(variant: tuple[str, dict[st
 
 
 def _check_seed(seed: int, variant: tuple[str, dict[str, Any]]) -> None:
-    tiny, depth = random_tiny(seed)
+    tiny, depth = tiny_and_depth(seed)
     start = "greedy" if seed % 3 == 0 else None
     try:
         assert_proves(problem_of(tiny, depth), optimal_objective(tiny, depth), variant, start=start)
@@ -118,7 +98,7 @@ def _check_seed(seed: int, variant: tuple[str, dict[str, Any]]) -> None:
 @pytest.mark.parametrize("name", [n for n in PROVING if registered_solvers()[n].supports_float_weights])
 def test_float_weights_agree_with_brute_force(name: str) -> None:
     for seed in range(1000, 1010):
-        tiny, depth = random_tiny(seed)
+        tiny, depth = tiny_and_depth(seed)
         problem = problem_of(tiny, depth)
         # A third of a whole number: the optimum is a third of the whole problem's, but nothing is whole.
         result = solve(problem.replace(weight=problem.weight / 3), name)
