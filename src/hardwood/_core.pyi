@@ -4,6 +4,7 @@ Arrays must be C-contiguous and of exactly the type named here (TypeError otherw
 indices that must lie in a range are checked (ValueError). The interpreter's lock is released while the core computes.
 """
 
+from collections.abc import Sequence
 from typing import overload
 
 import numpy as np
@@ -244,8 +245,19 @@ class RootSearch:
     ) -> None: ...
     def set_effort(self, samples: int) -> None:
         """Let every thread give up when it has scanned so many samples, all stages together."""
-    def start(self, target: int, best: int) -> None:
-        """Look for trees that cost less than the target, and than `best` by a step; returns at once."""
+    def start(self, target: int, best: int, parts: Sequence[tuple[int, int, int]] | None = None) -> None:
+        """Look for trees that cost less than the target, and than `best` by a step; returns at once.
+
+        Everywhere, or in parts (feature, first, end) of the root: ranges of the feature's candidates.
+        """
+    def offer(self, cost: int) -> None:
+        """Take note that a tree of this cost is known elsewhere."""
+    def give_back(self) -> list[tuple[int, int, int]]:
+        """Return parts (feature, first, end) that were not begun; if none, the next call may find some."""
+    def take_settled(self) -> list[tuple[int, int, int, int]]:
+        """Return what was settled since the last call: feature, first, end, and what every tree there costs."""
+    def n_candidates(self, feature: int) -> int:
+        """Return how many thresholds of a feature need to be searched at the root."""
     def wait(self, seconds: float) -> tuple[list[tuple[int, IntArray]], int, int, bool]:
         """Trees (cost, rows) found since the last call, items settled, items in all, whether threads still run."""
     def stop(self) -> None:

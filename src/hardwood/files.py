@@ -1,4 +1,7 @@
-"""Files are written whole or not at all; what is no ordinary file is written to, never replaced."""
+"""Files are written whole or not at all; what is no ordinary file is written to, never replaced.
+
+A file that grows over hours is written by one process at a time: `alone` keeps the others out.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,11 @@ import re
 import secrets
 import stat
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
-from hardwood.errors import InvalidInputError
+from hardwood.errors import HardwoodError, InvalidInputError
 
 _MOST_LINKS = 40
 
@@ -40,6 +44,54 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             yield stream
     except OSError as error:
         raise InvalidInputError(f"cannot write {name}: {error.strerror or error}") from error
+
+
+@contextlib.contextmanager
+def alone(path: str | os.PathLike[str], refusal: Callable[[str], Exception], *, wait: bool = False) -> Iterator[None]:
+    """Keep all other processes that ask for the same away from a file.
+
+    Parameters
+    ----------
+    path : path
+        The file; beside it lies one whose name ends in ``.lock``, and stays there: deleting it would let two processes
+        lock two different files of the same name. The lock goes with the process, also when it is killed.
+    refusal : callable
+        What to raise if another process has it, made from the id of that process.
+    wait : bool
+        Whether to wait for the other process instead.
+    """
+    lock = open_descriptor(os.fsdecode(path) + ".lock", os.O_RDWR | os.O_CREAT)
+    try:
+        while not _try_lock(lock):
+            if not wait:
+                raise refusal(os.pread(lock, 32, 0).decode().strip() or "unknown")
+            time.sleep(0.2)
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+        yield
+    finally:
+        os.close(lock)
+
+
+def open_descriptor(path: str | os.PathLike[str], flags: int) -> int:
+    """Open a file for writing in ways that `open` does not know."""
+    name = _name_of(path, "cannot write")
+    try:
+        return os.open(name, flags, 0o666)
+    except OSError as error:
+        raise InvalidInputError(f"cannot write {name}: {error.strerror}") from error
+
+
+def _try_lock(descriptor: int) -> bool:
+    try:
+        import fcntl
+    except ImportError as error:  # Windows
+        raise HardwoodError("files that grow need a system with fcntl locks (Linux, macOS, WSL)") from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def read_text(path: str | os.PathLike[str], what: str) -> str:

@@ -60,6 +60,10 @@ class Claim:
     is_proven: bool = False
 
 
+class Reset(Exception):  # noqa: N818
+    """A RESET was read: whatever is open is given up."""
+
+
 class Cases:
     """Samples that the trees of a range are told apart by: first those that get it right, then those that lose it."""
 
@@ -95,6 +99,22 @@ class Machine:
 
     def run(self) -> None:
         """Check all records; raise `Refused` where one does not hold."""
+        while True:
+            try:
+                self._run()
+                return
+            except Reset:
+                self._forget()
+
+    def _forget(self) -> None:
+        """Keep nothing but what is known of the thresholds at the root."""
+        self.root.scan()
+        self.root.shares.clear()
+        self.places = {0: self.root}
+        self._n_bytes = 8 * (int(self.offset[-1]) + self.samples.n)
+        self._present = 0
+
+    def _run(self) -> None:
         while (kind := self._next()) != Kind.END:
             if kind == Kind.RANGE:
                 self._range(self.root)
@@ -113,6 +133,8 @@ class Machine:
         self.records[kind.name] = self.records.get(kind.name, 0) + 1
         if self.reader.n_records % 1000 == 0:
             self.watch(self.reader.share_read)
+        if kind == Kind.RESET:
+            raise Reset
         return kind
 
     def _allocate(self, n_numbers: int) -> None:

@@ -1,4 +1,4 @@
-"""The file: a line of magic, a line of JSON, then records until END, all in one gzip stream.
+"""The file: a line of magic, a line of JSON, then records until END, all in one gzip stream, of one or more members.
 
 A file comes from a stranger: nothing is allocated on its word alone, and what does not follow the format is `Unusable`.
 """
@@ -21,7 +21,7 @@ DAMAGE = (OSError, EOFError, zlib.error, ValueError, RecursionError)
 
 
 Kind = IntEnum(
-    "Kind", "RANGE SHARES SETTLE BRANCH CHILD PROVEN ABANDONED JOIN DROP PACKING BOUND END"
+    "Kind", "RANGE SHARES SETTLE BRANCH CHILD PROVEN ABANDONED JOIN DROP PACKING BOUND END RESET NOTE"
 )  # in the order of their codes, from 1
 
 
@@ -68,12 +68,16 @@ class Reader:
         return data
 
     def record(self) -> Kind:
-        """Return the kind of the next record."""
-        code = self._bytes(1)[0]
-        if not 0 < code <= len(Kind):
-            raise Unusable(f"record {self.n_records} is of the unknown kind {code}")
-        self.n_records += 1
-        return Kind(code)
+        """Return the kind of the next record; notes, which say nothing to whoever checks, are skipped."""
+        while True:
+            code = self._bytes(1)[0]
+            if not 0 < code <= len(Kind):
+                raise Unusable(f"record {self.n_records} is of the unknown kind {code}")
+            self.n_records += 1
+            if code != Kind.NOTE:
+                return Kind(code)
+            (length,) = self.numbers("I")
+            self.array(length, "u1")
 
     def numbers(self, layout: str) -> tuple[int, ...]:
         """Return numbers of the record, little-endian: B, I and q as in `struct`."""

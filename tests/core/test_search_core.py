@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 from typing import Any, cast
 
 import numpy as np
@@ -276,6 +276,67 @@ def test_a_search_that_is_stopped_has_settled_nothing_falsely() -> None:
     while is_running:
         _, settled, items, is_running = search.wait(0.05)
     assert settled < items
+
+
+def n_candidates_of(case: Case, feature: int) -> int:
+    """Count the thresholds that matter: in the order of ends, an upper one followed by a lower one."""
+    n = len(case.label)
+    ends = sorted(
+        [(int(case.lower[i, feature]), 0) for i in range(n)] + [(int(case.upper[i, feature]), 1) for i in range(n)]
+    )
+    return sum(a[1] == 1 and b[1] == 0 for a, b in pairwise(ends))
+
+
+def run_to_its_end(search: _core.RootSearch) -> None:
+    while search.wait(0.05)[3]:
+        pass
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_root_in_parts_is_the_root(seed: int) -> None:
+    case = random_case(seed)
+    best, _ = solved(case, 2, _core.SearchOptions())
+    rng = np.random.default_rng(seed)
+    core = case.core()
+    settled: dict[tuple[int, int], int] = {}
+    parts = []
+    for j in range(len(case.n_ranks)):
+        n = _core.RootSearch(core, _core.SearchOptions(), 2, 1, _core.Control()).n_candidates(j)
+        assert n == n_candidates_of(case, j)
+        cuts = sorted({0, n, *rng.integers(0, n + 1, 2).tolist()})
+        parts += [(j, a, b) for a, b in pairwise(cuts)]
+    rng.shuffle(parts)
+    for half in (parts[::2], parts[1::2]):
+        search = _core.RootSearch(core, _core.SearchOptions(), 2, 1, _core.Control())
+        search.start(best, best, half)
+        run_to_its_end(search)
+        assert search.best == best
+        for feature, first, end, bound in search.take_settled():
+            assert bound >= best
+            for k in range(first, end):
+                settled[feature, k] = bound
+        assert search.take_settled() == []
+    assert best == 0 or set(settled) == {(j, k) for j, first, end in parts for k in range(first, end)}
+
+
+def test_parts_that_are_not_begun_are_given_back_and_better_costs_taken_over() -> None:
+    case = random_case(5, most=40)
+    control = _core.Control()
+    control.request_stop()  # so that nothing is ever begun
+    search = _core.RootSearch(case.core(), _core.SearchOptions(), 3, 1, control)
+    parts = [(j, 0, search.n_candidates(j)) for j in range(len(case.n_ranks)) if search.n_candidates(j)]
+    search.start(case.forbidden, case.forbidden, parts)
+    run_to_its_end(search)
+    given = search.give_back()
+    assert given == parts[len(parts) // 2 :]
+    search.offer(7)
+    assert search.best == 7
+    search.offer(9)
+    assert search.best == 7
+    assert search.cutoff <= 7
+    for part in ((0, 0, 10**6), (99, 0, 1), (0, -1, 1), (0, 1, 1)):
+        with pytest.raises(ValueError, match=r"feature|part of the root"):
+            search.start(1, 1, [part])
 
 
 def test_effort_ends_a_search() -> None:

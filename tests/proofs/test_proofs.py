@@ -68,7 +68,8 @@ def join(header: dict[str, Any], records: bytes | bytearray, path: Path) -> None
     path.write_bytes(gzip.compress(content, 1))
 
 
-SIZES = {1: 12, 3: 0, 4: 4, 5: 13, 6: 0, 7: 0, 8: 0, 9: 0, 11: 8, 12: 0}
+SIZES = {1: 12, 3: 0, 4: 4, 5: 13, 6: 0, 7: 0, 8: 0, 9: 0, 11: 8, 12: 0, 13: 0}
+SIZE_OF_ONE = {2: 8, 10: 16, 14: 1}
 
 
 def places(records: bytes | bytearray) -> list[tuple[int, int, int]]:
@@ -79,7 +80,7 @@ def places(records: bytes | bytearray) -> list[tuple[int, int, int]]:
         size = SIZES.get(kind)
         if size is None:
             (count,) = struct.unpack_from("<I", records, at + 1)
-            size = 4 + count * (8 if kind == 2 else 16)
+            size = 4 + count * SIZE_OF_ONE[kind]
         found.append((kind, at, at + 1 + size))
         at += 1 + size
     return found
@@ -88,7 +89,8 @@ def places(records: bytes | bytearray) -> list[tuple[int, int, int]]:
 def damage(rng: random.Random, header: dict[str, Any], records: bytearray) -> str:
     """Change a proof in one meaningful way; returns what was done."""
     found = places(records)
-    kind = rng.choice(["claim", "drop", "swap", "number", "share", "bytes", "cut", "twice", "tree", "attack", "heavy"])
+    kinds = "claim drop swap number share bytes cut twice tree attack heavy reset note"
+    kind = rng.choice(kinds.split())
     if kind == "claim":
         header["claim"]["bound"] += rng.choice([1, 65536, 10**6])
     elif kind == "drop":
@@ -106,6 +108,9 @@ def damage(rng: random.Random, header: dict[str, Any], records: bytearray) -> st
     elif kind == "share" and any(place[0] == 2 for place in found):
         _, start, end = rng.choice([place for place in found if place[0] == 2])
         records[rng.randrange(start + 5, end)] = rng.randrange(256)
+    elif kind in ("reset", "note"):
+        _, start, _ = rng.choice(found)
+        records[start:start] = bytes([13]) if kind == "reset" else bytes([14, 3, 0, 0, 0, 1, 2, 12])
     elif kind == "cut":
         del records[rng.randrange(len(records)) :]
     elif kind == "tree":
@@ -140,7 +145,11 @@ def check_damaged(first: int, count: int, times: int, folder: Path) -> int:
     rejected = 0
     for trial in trials(first, count):
         path = folder / "p.hwp"
-        write_proof(trial.problem, trial.result.tree, trial.result.bound, path)
+        path.unlink(missing_ok=True)
+        if trial.case.seed % 2:
+            solve(trial.problem, checkpoint=path, n_jobs=2)  # several streams, with RESET and NOTE
+        else:
+            write_proof(trial.problem, trial.result.tree, trial.result.bound, path)
         header, records = parts_of(path)
         for turn in range(times):
             rng = random.Random(f"{SEED} {trial.case.seed} {turn}")

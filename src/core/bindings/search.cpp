@@ -1,12 +1,14 @@
 // The exact search for Python.
 #include "bindings/bind.h"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -225,6 +227,22 @@ void bindProblem(nb::module_ &m)
             nb::arg("use_lazy_scan") = true, nb::arg("use_carry") = true);
 }
 
+using PartTuple = std::tuple<Index, Index, Index>;
+
+Index checkedFeature(RootSearch const &search, Index feature)
+{
+    require(feature >= 0 && feature < search.nFeatures(), "there is no feature " + std::to_string(feature));
+    return feature;
+}
+
+RootPart partOf(RootSearch &search, PartTuple const &part)
+{
+    auto const [feature, first, end] = part;
+    require(0 <= first && first < end && end <= search.nCandidates(checkedFeature(search, feature)),
+            "a part of the root must be a range of the feature's candidates");
+    return {feature, first, end};
+}
+
 void bindRoot(nb::module_ &m)
 {
     nb::class_<RootSearch>(m, "RootSearch", "The root of the search, shared out to threads.")
@@ -249,8 +267,46 @@ void bindRoot(nb::module_ &m)
                 self.setEffort(effort);
             },
             nb::arg("samples"), "Let every thread give up when it has scanned so many samples, all stages together.")
-        .def("start", &RootSearch::start, nb::arg("target"), nb::arg("best"), nb::call_guard<nb::gil_scoped_release>(),
-             "Look for trees that cost less than the target, and than `best` by a step; returns at once.")
+        .def(
+            "start",
+            [](RootSearch &self, Weight target, Weight best, std::optional<std::vector<PartTuple>> const &parts)
+            {
+                std::optional<std::vector<RootPart>> checked;
+                if (parts)
+                    checked.emplace();
+                for (auto const &part : parts.value_or(std::vector<PartTuple>{}))
+                    checked->push_back(partOf(self, part));
+                nb::gil_scoped_release release;
+                self.start(target, best, checked);
+            },
+            nb::arg("target"), nb::arg("best"), nb::arg("parts").none() = nb::none(),
+            "Look for trees that cost less than the target, and than `best` by a step, in the parts (feature, first, "
+            "end) of the root, or in all of it; returns at once.")
+        .def("offer", &RootSearch::offer, nb::arg("cost"), "A tree of this cost is known elsewhere.")
+        .def(
+            "give_back",
+            [](RootSearch &self)
+            {
+                std::vector<PartTuple> parts;
+                for (auto const &part : self.giveBack())
+                    parts.emplace_back(part.feature, part.first, part.end);
+                return parts;
+            },
+            "Parts (feature, first, end) that were not begun; if none, the next call may find some.")
+        .def(
+            "take_settled",
+            [](RootSearch &self)
+            {
+                std::vector<std::tuple<Index, Index, Index, Weight>> settled;
+                for (auto const &[part, bound] : self.takeSettled())
+                    settled.emplace_back(part.feature, part.first, part.end, bound);
+                return settled;
+            },
+            "Parts of the root settled since the last call: feature, first, end, and what every tree there costs.")
+        .def(
+            "n_candidates",
+            [](RootSearch &self, Index feature) { return self.nCandidates(checkedFeature(self, feature)); },
+            nb::arg("feature"), "Thresholds of a feature that need to be searched at the root.")
         .def(
             "wait",
             [](RootSearch &self, double seconds)

@@ -129,6 +129,8 @@ void Node::remember(Index feature, Index first, Index last, Weight bound)
 {
     auto const &known = candidates(feature);
     memory_.raise(problem_, feature, known.firstOfCell(first), known.endOfCell(last), bound);
+    if (sharing_ != nullptr)
+        sharing_->settled(feature, first, last, bound);
 }
 
 void Node::listActive(Index feature, Weight cutoff)

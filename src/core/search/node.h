@@ -142,6 +142,8 @@ public:
     [[nodiscard]] virtual Weight cutoff() = 0;
     // Offer the candidates first..end-1 of a feature to a thread without work; whether one takes them.
     [[nodiscard]] virtual bool giveAway(Index feature, Index first, Index end) = 0;
+    // No tree that splits the root at one of the candidates first..last of the feature costs less than the bound.
+    virtual void settled(Index feature, Index first, Index last, Weight bound) = 0;
 };
 
 class Node;
@@ -243,7 +245,8 @@ protected:
     {
         return candidates_[static_cast<std::size_t>(feature)];
     }
-    // Note that no tree with a threshold of the cells first..last of the feature costs less than the bound.
+    // Note, and tell whom the root is shared with, that no tree with a threshold of the cells first..last of the
+    // feature costs less than the bound.
     void remember(Index feature, Index first, Index last, Weight bound);
     void listActive(Index feature, Weight cutoff);
     // For a proof: the candidates first..last of the feature with all their cells; the shares as they are now.

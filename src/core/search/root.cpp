@@ -48,13 +48,20 @@ void RootSearch::Worker::settle(Item const &item)
     }
 }
 
+void RootSearch::Worker::settled(Index feature, Index first, Index last, Weight bound)
+{
+    std::lock_guard const lock(root_.mutex_);
+    root_.settled_.push_back({{feature, first, last + 1}, bound});
+}
+
 bool RootSearch::Worker::giveAway(Index feature, Index first, Index end)
 {
-    if (root_.nIdle_.load(std::memory_order_relaxed) == 0)
+    if (root_.nIdle_.load(std::memory_order_relaxed) == 0 && !root_.isAskedForWork_.load(std::memory_order_relaxed))
         return false;
     std::lock_guard const lock(root_.mutex_);
-    if (!root_.items_.empty() || root_.nIdle_ == 0)
+    if (!root_.items_.empty() || (root_.nIdle_ == 0 && !root_.isAskedForWork_))
         return false;
+    root_.isAskedForWork_ = false;
     root_.items_.push_back({feature, first, end});
     ++root_.nItems_;
     root_.changed_.notify_all();
@@ -87,7 +94,7 @@ void RootSearch::makeItems()
             items_.push_back({j, first, std::min(first + width, node.nCandidates(j))});
 }
 
-void RootSearch::start(Weight target, Weight best)
+void RootSearch::start(Weight target, Weight best, std::optional<std::vector<RootPart>> const &parts)
 {
     stop();
     abandoned_ = false;
@@ -95,7 +102,11 @@ void RootSearch::start(Weight target, Weight best)
     best_ = best;
     workers_.front()->open();
     items_.clear();
-    makeItems();
+    isAskedForWork_ = false;
+    if (parts)
+        items_.assign(parts->begin(), parts->end());
+    else
+        makeItems();
     nItems_ = static_cast<Index>(items_.size());
     nSettled_ = nBusy_ = 0;
     nIdle_ = 0;
@@ -168,6 +179,35 @@ void RootSearch::stop()
 {
     abandoned_ = true;
     threads_.clear();  // a jthread joins when it goes
+}
+
+void RootSearch::offer(Weight cost)
+{
+    std::lock_guard const lock(mutex_);
+    best_ = std::min(best_.load(), cost);
+}
+
+std::vector<RootPart> RootSearch::giveBack()
+{
+    std::lock_guard const lock(mutex_);
+    auto const nGiven = static_cast<std::ptrdiff_t>((items_.size() + 1) / 2);
+    std::vector<RootPart> given(items_.end() - nGiven, items_.end());
+    items_.erase(items_.end() - nGiven, items_.end());
+    nItems_ -= nGiven;
+    isAskedForWork_ = given.empty();
+    return given;
+}
+
+std::vector<SettledPart> RootSearch::takeSettled()
+{
+    std::lock_guard const lock(mutex_);
+    return std::exchange(settled_, {});
+}
+
+Index RootSearch::nCandidates(Index feature)
+{
+    workers_.front()->open();
+    return workers_.front()->node().nCandidates(feature);
 }
 
 Counters RootSearch::countersOf(Index depth) const

@@ -7,6 +7,10 @@
 //
 // Python starts a stage and then waits in short turns, so that it can answer to signals; it takes the trees, tells the
 // user, and stops the threads by the Control of the run or by `stop`.
+//
+// A search may also be one of several, in threads, processes or on machines of their own: then it is given parts of the
+// root to start with, is told better costs from elsewhere (`offer`), gives parts back (`giveBack`) and says which
+// candidates it has settled with which bound (`takeSettled`), which holds whoever asks.
 #pragma once
 
 #include <condition_variable>
@@ -25,6 +29,20 @@ struct FoundTree
     Tree tree;
 };
 
+// A part of the root: the candidates first..end-1 of a feature.
+struct RootPart
+{
+    Index feature;
+    Index first;
+    Index end;
+};
+
+struct SettledPart
+{
+    RootPart part;
+    Weight bound;  // no tree that splits the root there costs less
+};
+
 struct StageReport
 {
     std::vector<FoundTree> trees;  // since the last report, each better than the one before
@@ -35,12 +53,7 @@ struct StageReport
 
 class RootSearch
 {
-    struct Item
-    {
-        Index feature;
-        Index first;
-        Index end;
-    };
+    using Item = RootPart;
 
     class Worker final : public Sharing
     {
@@ -57,6 +70,7 @@ class RootSearch
         void run();
         [[nodiscard]] Weight cutoff() override { return root_.cutoff(); }
         [[nodiscard]] bool giveAway(Index feature, Index first, Index end) override;
+        void settled(Index feature, Index first, Index last, Weight bound) override;
         [[nodiscard]] Node const &node() const { return node_; }
         [[nodiscard]] Workspace const &workspace() const { return work_; }
         [[nodiscard]] bool shouldStop() { return work_.shouldStop(); }
@@ -69,12 +83,14 @@ class RootSearch
     std::atomic<Weight> best_{0};
     std::atomic<Weight> target_{0};
     std::atomic<Index> nIdle_{0};
+    std::atomic<bool> isAskedForWork_{false};
 
     std::mutex mutex_;
     std::condition_variable changed_;
     // Guarded by the mutex:
     std::deque<Item> items_;
     std::vector<FoundTree> found_;
+    std::vector<SettledPart> settled_;
     std::exception_ptr failure_;
     Index nItems_ = 0;
     Index nSettled_ = 0;
@@ -104,12 +120,24 @@ public:
             worker->setEffort(effort);
     }
 
-    // Look for trees that cost less than the target and less than `best` by a step; returns at once.
-    void start(Weight target, Weight best);
+    // Look for trees that cost less than the target and less than `best` by a step, in all of the root or in some
+    // parts of it; returns at once.
+    void start(Weight target, Weight best, std::optional<std::vector<RootPart>> const &parts = std::nullopt);
     // What happened since the last report; waits so many seconds, or until the threads have ended.
     [[nodiscard]] StageReport wait(double seconds);
     // End all threads and wait for them.
     void stop();
+
+    // A tree of this cost is known elsewhere.
+    void offer(Weight cost);
+    // Take back parts that no thread has begun, half of them; if there are none, a thread is asked to give away half of
+    // what it does, which the next call finds.
+    [[nodiscard]] std::vector<RootPart> giveBack();
+    // What was settled since the last call. A proof's records of it have been written by then.
+    [[nodiscard]] std::vector<SettledPart> takeSettled();
+    // Thresholds of a feature that need to be searched.
+    [[nodiscard]] Index nCandidates(Index feature);
+    [[nodiscard]] Index nFeatures() const { return problem_.nFeatures; }
 
     // A tree of interest costs less than this. After a stage in which all items were settled: no tree does.
     [[nodiscard]] Weight cutoff() const { return std::min(target_.load(), best_.load() - problem_.step + 1); }

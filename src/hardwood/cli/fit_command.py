@@ -37,10 +37,12 @@ from hardwood.evaluation.methods import Recipe, find_recipe
 from hardwood.evaluation.metrics import accuracy, adversarial_accuracy
 from hardwood.export.model_file import Model, training_record, weight_by_leaf
 from hardwood.problem.problem import Problem, fractions_text, moved_by_fractions
+from hardwood.proofs.checkpoint import Checkpoint
 from hardwood.proofs.writer import write_proof
 from hardwood.solvers import get_solver, solve
 from hardwood.solvers.display import progress_display
 from hardwood.solvers.result import Result, Status, TracePoint
+from hardwood.solvers.search.cluster import connected
 from hardwood.tree.statistics import LeafStatistics
 
 HOLDOUT = 0.2
@@ -70,11 +72,19 @@ HoldoutOption = Annotated[
     typer.Option(
         "--holdout",
         help="Share of the rows to test on rather than to learn from; 0 for none. By default 0.2, unless there is "
-        "--test or --proof.",
+        "--test, --proof or --checkpoint.",
         show_default=False,
     ),
 ]
 TestOption = Annotated[Path | None, typer.Option("--test", help="CSV file to test on, instead of rows held out.")]
+
+CheckpointOption = Annotated[
+    Path | None,
+    typer.Option("--checkpoint", help="Keep what is proven in this file; run the same again to go on from it."),
+]
+DaskOption = Annotated[
+    str | None, typer.Option("--dask", help="Search on this Dask cluster, e.g. tcp://scheduler:8786.")
+]
 
 
 @app.command()
@@ -102,6 +112,8 @@ def fit(
     jobs: JobsOption = 1,
     seed: Annotated[int, typer.Option(help="Seed of the rows held out and of whatever else is random.")] = 0,
     proof: ProofOption = None,
+    checkpoint: CheckpointOption = None,
+    dask: DaskOption = None,
     json: JsonOption = False,
 ) -> None:
     """Learn a robust tree from a CSV file."""
@@ -111,7 +123,7 @@ def fit(
     n_jobs = checked_jobs(jobs)
     recipe = find_recipe(solver).changed(None, engine, None if start is StartChoice.none else start.value)
     samples = Samples.read(data, target, reading, weight=weight)
-    learned_from, judged_by = _parts(samples, holdout, test, proof, seed)
+    learned_from, judged_by = _parts(samples, holdout, test, proof or checkpoint, seed)
     problem = learned_from.problem(
         attack,
         attacked_class,
@@ -124,12 +136,15 @@ def fit(
     if counts := moved_by_fractions(problem):
         typer.echo(f"Note: {fractions_text(counts)} --integer NAMES, or --integer auto", err=True)
     limits = {"time_limit": time_limit, "max_gap": max_gap, "random_state": seed, "n_jobs": n_jobs, "started": started}
-    result = _learn(problem, recipe, limits, shown=not json)
+    kept = None if checkpoint is None else Checkpoint(checkpoint, target)
+    result = _learn(problem, recipe, {**limits, "checkpoint": kept}, dask, shown=not json)
     fitted = _Fitted(result, problem, learned_from, judged_by, test, target)
     fitted.save(output)
     fitted.show(output, json=json)
     if output is not None and not json:
         typer.echo(f"Model written to {output}. Next: {_next_command(output, test or data, target)}")
+    if checkpoint is not None:
+        _say_where_it_stands(result, checkpoint, data, json=json)
     if proof is not None:
         write_proof(problem, result.tree, result.bound, proof, target=target)
         typer.echo(f"Proof written to {proof}. To check it: hardwood-checker {proof} {data}", err=json)
@@ -151,7 +166,7 @@ def _parts(
     if proof is not None:
         if holdout:
             raise InvalidInputError(
-                f"--proof with --holdout {holdout:g}: a proof is about all rows of a file, so none can be held out; "
+                f"--proof or --checkpoint with --holdout {holdout:g}: a proof is about all rows of a file, so none can be held out; "
                 "test on another file with --test"
             )
         return samples, None
@@ -166,12 +181,26 @@ def _parts(
         return samples, None
 
 
-def _learn(problem: Problem, recipe: Recipe, limits: dict[str, Any], *, shown: bool) -> Result:
+def _learn(problem: Problem, recipe: Recipe, limits: dict[str, Any], dask: str | None, *, shown: bool) -> Result:
     """Run a method, with what it has reached on the screen while it runs."""
-    with progress_display(shown, limits["time_limit"]) as on_progress:
+    with progress_display(shown, limits["time_limit"]) as on_progress, connected(dask) as client:
         return solve(
-            problem, recipe.solver, start=recipe.start, options=recipe.options, on_progress=on_progress, **limits
+            problem,
+            recipe.solver,
+            start=recipe.start,
+            options=recipe.options,
+            on_progress=on_progress,
+            client=client,
+            **limits,
         )
+
+
+def _say_where_it_stands(result: Result, checkpoint: Path, data: Path, *, json: bool) -> None:
+    if result.status is Status.OPTIMAL:
+        text = f"Proven; {checkpoint} is the proof. To check it: hardwood-checker {checkpoint} {data}"
+    else:
+        text = f"What is proven so far (bound {result.bound:g}) is in {checkpoint}. Run the same again to go on."
+    typer.echo(text, err=json)
 
 
 @dataclass(frozen=True, eq=False)

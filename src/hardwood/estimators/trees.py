@@ -11,6 +11,7 @@ from hardwood.proofs.writer import write_proof
 from hardwood.solvers import get_solver, solve
 from hardwood.solvers.display import progress_display
 from hardwood.solvers.result import Result
+from hardwood.solvers.search.cluster import connected
 from hardwood.solvers.stopping import Interrupt
 
 
@@ -61,6 +62,11 @@ class RobustTreeClassifier(BaseRobustTree):
     proof : path or None
         Write a file from which anyone can check, without this program, what was proven; see `hardwood.proofs`. The
         search proves the bound once more for it, after `time_limit`. Samples of weight zero are not part of it.
+    checkpoint : path or None
+        A file that keeps what is proven, for ``solver="search"``: a fit that was stopped or killed goes on from there
+        when it is started again with the same data and parameters. When optimality is proven it becomes a proof.
+    client : dask.distributed.Client, address of its scheduler, or None
+        Search on the workers of a Dask cluster, for ``solver="search"``.
 
     Examples
     --------
@@ -91,6 +97,8 @@ class RobustTreeClassifier(BaseRobustTree):
         random_state: Any = None,
         verbose: int = 0,
         proof: Any = None,
+        checkpoint: Any = None,
+        client: Any = None,
     ) -> None:
         self.max_depth = max_depth
         self.attack = attack
@@ -109,6 +117,8 @@ class RobustTreeClassifier(BaseRobustTree):
         self.random_state = random_state
         self.verbose = verbose
         self.proof = proof
+        self.checkpoint = checkpoint
+        self.client = client
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -125,7 +135,10 @@ class RobustTreeClassifier(BaseRobustTree):
 
     def _solve(self, problem: Problem, started: float, interrupt: Interrupt | None = None) -> Result:
         recipe = find_recipe(self.solver).changed(self.solver_options, self.engine, self.start)
-        with progress_display(bool(self.verbose), self.time_limit) as on_progress:
+        with (
+            progress_display(bool(self.verbose), self.time_limit) as on_progress,
+            connected(self.client) as client,
+        ):
             result = solve(
                 problem,
                 recipe.solver,
@@ -138,6 +151,8 @@ class RobustTreeClassifier(BaseRobustTree):
                 on_progress=on_progress,
                 started=started,
                 interrupt=interrupt,
+                checkpoint=self.checkpoint,
+                client=client,
             )
         if self.proof is not None:
             write_proof(problem, result.tree, result.bound, self.proof)

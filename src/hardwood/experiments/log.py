@@ -11,7 +11,6 @@ import gzip
 import io
 import json
 import os
-import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from hardwood.errors import HardwoodError, InvalidInputError
 from hardwood.experiments.grid import Grid
 from hardwood.experiments.outcomes import BoundOutcome, CurveOutcome, FitOutcome
 from hardwood.experiments.records import CellRecord, Record, record_from_dict, record_to_dict
+from hardwood.files import alone, open_descriptor
 from hardwood.plain_data import parse_json
 
 _GZIP = b"\x1f\x8b"
@@ -116,7 +116,7 @@ class LogWriter:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._descriptor = _open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+        self._descriptor = open_descriptor(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         content = path.read_bytes()
         if _whole_lines(content) < len(content):
             os.ftruncate(self._descriptor, _whole_lines(content))
@@ -153,27 +153,19 @@ def open_log(path: str | os.PathLike[str], *, wait: bool = False) -> Iterator[Lo
     """
     target = Path(path)
     make_folder(target.parent)
-    lock = _open(target.with_name(target.name + ".lock"), os.O_RDWR | os.O_CREAT)
-    try:
-        while not _try_lock(lock):
-            if not wait:
-                holder = os.pread(lock, 32, 0).decode().strip() or "unknown"
-                raise LogInUseError(
-                    f"{target} is being written by another process (id {holder}); wait for it, run with --wait, "
-                    "or write to another folder with --output"
-                )
-            time.sleep(0.2)
-        os.ftruncate(lock, 0)
-        os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+
+    def refusal(holder: str) -> Exception:
+        return LogInUseError(
+            f"{target} is being written by another process (id {holder}); wait for it, run with --wait, "
+            "or write to another folder with --output"
+        )
+
+    with alone(target, refusal, wait=wait):
         writer = LogWriter(target)
         try:
             yield writer
         finally:
             writer.close()
-    finally:
-        # The lock goes with the descriptor, also when the process is killed. The file stays: deleting it would let
-        # two processes lock two different files of the same name.
-        os.close(lock)
 
 
 def make_folder(path: Path) -> None:
@@ -188,22 +180,3 @@ def make_folder(path: Path) -> None:
         raise InvalidInputError(
             f"cannot make the folder {path}: {getattr(error, 'strerror', None) or error}"
         ) from error
-
-
-def _open(path: Path, flags: int) -> int:
-    try:
-        return os.open(path, flags, 0o666)
-    except OSError as error:
-        raise InvalidInputError(f"cannot write {path}: {error.strerror}") from error
-
-
-def _try_lock(descriptor: int) -> bool:
-    try:
-        import fcntl
-    except ImportError as error:  # Windows
-        raise HardwoodError("experiments need a system with fcntl locks (Linux, macOS, WSL)") from error
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -10,7 +10,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing
+from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from functools import cache
 from importlib import import_module
@@ -20,13 +20,13 @@ from typing import Any, Protocol
 
 from hardwood._version import __version__
 from hardwood.data.datasets import Dataset
-from hardwood.errors import InvalidInputError, MissingEngineError
 from hardwood.experiments.cells import Cell, key_of
 from hardwood.experiments.grid import Grid
 from hardwood.experiments.log import LogWriter
 from hardwood.experiments.outcomes import Failure, Outcome
 from hardwood.experiments.records import CellRecord, Machine
 from hardwood.experiments.schedule import cells_of, pending
+from hardwood.solvers.search.cluster import connected
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "highspy", "python-sat", "ortools", "gurobipy", "pyscipopt")
 
@@ -223,14 +223,9 @@ class DaskCluster:
     """
 
     def __init__(self, address: str) -> None:
-        try:
-            self._distributed: Any = import_module("distributed")
-        except ImportError as error:
-            raise MissingEngineError("--dask needs Dask: pip install 'hardwood[dask]'") from error
-        try:
-            self._client = self._distributed.Client(address, timeout=20)
-        except (OSError, ValueError, TimeoutError) as error:
-            raise InvalidInputError(f"there is no Dask scheduler at {address!r}: {error}") from error
+        self._stack = ExitStack()
+        self._client = self._stack.enter_context(connected(address))
+        self._distributed: Any = import_module("distributed")
 
     @property
     def slots(self) -> int:
@@ -260,4 +255,4 @@ class DaskCluster:
 
     def close(self) -> None:
         """Leave the cluster."""
-        self._client.close()
+        self._stack.close()

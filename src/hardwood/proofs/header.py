@@ -13,6 +13,8 @@ from hardwood.attack.domain import Limits
 from hardwood.attack.model import AttackModel
 from hardwood.errors import InvalidInputError
 from hardwood.problem.problem import Problem
+from hardwood.tree.conversion import tree_of
+from hardwood.tree.draft import Fork, Leaf, grow
 from hardwood.tree.tree import Tree
 
 _TYPES = {2.0**-52: "float64", 2.0**-23: "float32", 2.0**-10: "float16"}
@@ -44,7 +46,7 @@ def header_of(
         "attack": [{"columns": _reach(problem, problem.attack, label)} for label in classes],
         "scale": list(scale),
         "heavy": heavy,
-        "tree": None if tree is None else _tree(tree, problem),
+        "tree": None if tree is None else as_plain_tree(tree, problem),
     }
 
 
@@ -103,7 +105,8 @@ def _radii(down: float, up: float, limits: Limits | None, j: int) -> dict[str, A
     return found
 
 
-def _tree(tree: Tree, problem: Problem) -> dict[str, Any]:
+def as_plain_tree(tree: Tree, problem: Problem) -> dict[str, Any]:
+    """Return a tree as plain data for JSON."""
     code = {label: i for i, label in enumerate(problem.classes.tolist())}
     names = tree.classes.tolist()
     is_leaf = tree.left < 0
@@ -114,3 +117,27 @@ def _tree(tree: Tree, problem: Problem) -> dict[str, Any]:
         "right": tree.right.tolist(),
         "label": [code[names[k]] if leaf else -1 for leaf, k in zip(is_leaf, tree.label, strict=True)],
     }
+
+
+def tree_from_plain(entry: Any, problem: Problem) -> Tree | None:
+    """Inverse of `as_plain_tree`; raise if a file says what is no tree of the problem."""
+    if entry is None:
+        return None
+
+    def node_of(state: tuple[int, int]) -> Leaf | Fork[tuple[int, int]]:
+        k, depth = state
+        feature, threshold, left, right, label = (row[k] for row in rows)
+        if left < 0:
+            if not 0 <= label < problem.n_classes:
+                raise ValueError(f"there is no class {label}")
+            return Leaf(int(label))
+        is_split = 0 <= feature < problem.n_features and min(left, right) > k and np.isfinite(threshold)
+        if depth == problem.max_depth or not is_split:
+            raise ValueError(f"node {k} makes no sense")
+        return Fork(int(feature), float(threshold), (int(left), depth + 1), (int(right), depth + 1))
+
+    try:
+        rows = [list(entry[name]) for name in ("feature", "threshold", "left", "right", "label")]
+        return tree_of(grow((0, 0), node_of), problem)
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise InvalidInputError(f"this is no tree for these data: {error}") from error

@@ -23,13 +23,17 @@ from hardwood.arrays import IntArray, RankArray
 from hardwood.bounds import AccuracyBound, bound_problem
 from hardwood.errors import InvalidInputError, SolverError
 from hardwood.files import whole_file
+from hardwood.problem.endpoints import maximum_margin
 from hardwood.problem.problem import Problem
 from hardwood.proofs.header import header_of
 from hardwood.solvers.search.model import SearchModel
+from hardwood.tree.conversion import to_indices, tree_of
+from hardwood.tree.draft import Fork, Leaf, grow
+from hardwood.tree.index_tree import IndexTree
 from hardwood.tree.tree import Tree
 
 MAGIC = b"hardwood proof 1\n"
-_PACKING, _END = bytes([10]), bytes([12])
+PACKING, BOUND, END = bytes([10]), bytes([11]), bytes([12])
 _POLL = 0.05
 
 
@@ -41,6 +45,7 @@ def write_proof(
     *,
     target: str | None = None,
     time_limit: float | None = None,
+    extra: dict[str, Any] | None = None,
 ) -> None:
     """Prove that no tree of the problem costs less than `bound`, and write it down.
 
@@ -56,12 +61,13 @@ def write_proof(
         Name of the column with the labels, for whoever checks the proof against a CSV file.
     time_limit : float or None
         Seconds; when they are over, no file is written and `SolverError` raised.
+    extra : dict or None
+        Further entries of the header, which whoever checks the proof does not look at.
     """
     if problem.min_samples_leaf > 0:
         raise InvalidInputError("a proof cannot speak of min_samples_leaf; learn without it to get one")
     model = SearchModel.of(problem, PlainRanks.of(problem))
-    order = _numbers_of_samples(model)
-    parts = _parts_to_prove(bound, model)
+    parts = parts_to_prove(bound, model)
     header = header_of(
         problem,
         tree,
@@ -70,16 +76,16 @@ def write_proof(
         depth=problem.max_depth,
         scale=model.exact_scale,
         heavy=model.forbidden,
-    )
+    ) | (extra or {})
     with _proof_file(path, header) as stream:
-        record, packed = _packing(bound_problem(problem), model, order)
+        record, packed = packing_record(problem, model)
         if packed >= parts:
             stream.write(record)
         else:
-            _write_search(model, order, parts, stream, time_limit)
+            _write_search(model, parts, stream, time_limit)
 
 
-def _parts_to_prove(bound: float, model: SearchModel) -> int:
+def parts_to_prove(bound: float, model: SearchModel) -> int:
     """Return the least bound in parts that amounts to `bound`.
 
     Where costs are multiples of a step, that is one part above a step. Weights that are not whole numbers were rounded
@@ -94,7 +100,7 @@ def write_bound_proof(bound: AccuracyBound, path: str | os.PathLike[str], *, tar
     """Write the pairs of conflicting samples that bound every model; see `write_proof`."""
     problem = bound.problem
     model = SearchModel.of(problem, PlainRanks.of(problem))
-    record, parts = _packing(bound, model, _numbers_of_samples(model))
+    record, parts = _packing(bound, model)
     header = header_of(problem, None, target, bound=parts, depth=None, scale=model.exact_scale, heavy=model.forbidden)
     with _proof_file(path, header) as stream:
         stream.write(record)
@@ -106,7 +112,7 @@ def _proof_file(path: str | os.PathLike[str], header: dict[str, Any]) -> Iterato
     with whole_file(path) as raw, gzip.GzipFile("", "wb", compresslevel=4, fileobj=raw, mtime=0) as stream:
         stream.write(MAGIC + json.dumps(header, allow_nan=False).encode() + b"\n")
         yield stream
-        stream.write(_END)
+        stream.write(END)
 
 
 class PlainRanks(NamedTuple):
@@ -129,18 +135,30 @@ class PlainRanks(NamedTuple):
         return cls(ranks[0], ranks[1], n_ranks)
 
 
-def _numbers_of_samples(model: SearchModel) -> IntArray:
+def plain_to_indices(rows: IntArray, problem: Problem) -> IndexTree:
+    """Turn a tree of the core whose thresholds are plain ranks into one of the problem's own."""
+
+    def node_of(node: int) -> Leaf | Fork[int]:
+        feature, index, left, right, label = (int(row[node]) for row in rows)
+        if left < 0:
+            return Leaf(label)
+        both = np.stack([problem.lower[:, feature], problem.upper[:, feature]])
+        ends = np.concatenate([[-np.inf], np.unique(both[np.isfinite(both)]), [np.inf]])
+        return Fork(feature, maximum_margin(*ends[index + 1 : index + 3]), left, right)
+
+    return to_indices(tree_of(grow(0, node_of), problem), problem)
+
+
+def numbers_of_samples(model: SearchModel) -> IntArray:
     """Return the number of each merged sample in the proof: its place in the order of first appearance."""
     first = np.full(model.n, model.problem.n_samples)
     np.minimum.at(first, model.group, np.arange(model.problem.n_samples))
     return np.argsort(np.argsort(first)).astype(np.int64)
 
 
-def _write_search(
-    model: SearchModel, order: IntArray, parts: int, stream: gzip.GzipFile, time_limit: float | None
-) -> None:
+def _write_search(model: SearchModel, parts: int, stream: gzip.GzipFile, time_limit: float | None) -> None:
     """Let the search prove the bound, and write its records as they come."""
-    log = _core.ProofLog(order)
+    log = _core.ProofLog(numbers_of_samples(model))
     if model.depth >= 2 and parts > 0:
         search = _core.RootSearch(model.core, _core.SearchOptions(), model.depth, 1, _core.Control(time_limit), log)
         try:
@@ -161,9 +179,14 @@ def _write_search(
     stream.write(log.take())
 
 
-def _packing(bound: AccuracyBound, model: SearchModel, order: IntArray) -> tuple[bytes, int]:
-    """Return the matching bound as a record, and what it proves in parts."""
+def packing_record(problem: Problem, model: SearchModel) -> tuple[bytes, int]:
+    """Return the bound of any model as a record, and what it proves in parts."""
+    return _packing(bound_problem(problem), model)
+
+
+def _packing(bound: AccuracyBound, model: SearchModel) -> tuple[bytes, int]:
+    order = numbers_of_samples(model)
     amount = np.floor(bound.matching_weight * model.scale).astype("<i8")
     pairs = order[model.group[bound.matching]].astype("<u4")
-    record = _PACKING + struct.pack("<I", len(pairs)) + pairs[:, 0].tobytes() + pairs[:, 1].tobytes() + amount.tobytes()
+    record = PACKING + struct.pack("<I", len(pairs)) + pairs[:, 0].tobytes() + pairs[:, 1].tobytes() + amount.tobytes()
     return record, int(amount.sum()) + model.penalty

@@ -64,6 +64,7 @@ class Solver(ABC):
     supports_float_weights: ClassVar[bool] = True
     supports_leaf_penalty: ClassVar[bool] = False
     supports_min_samples_leaf: ClassVar[bool] = False
+    supports_spreading: ClassVar[bool] = False
 
     @abstractmethod
     def _run(self, problem: Problem, run: Run) -> None:

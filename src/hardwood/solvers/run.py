@@ -64,6 +64,12 @@ class Run:
         Options of the solver, checked, defaults filled in.
     stats : dict
         Counters that the solver wants to hand to the user.
+    checkpoint : SavedSearch or None
+        Where better trees and what is proven are kept.
+    client : dask.distributed.Client or None
+        The cluster to search on.
+    proven_parts : int
+        What the records of the checkpoint prove, in parts of a weight. Set by the solver.
     """
 
     def __init__(
@@ -78,12 +84,17 @@ class Run:
         on_progress: Callable[[RunProgress], None] | None,
         interrupt: Interrupt | None = None,
         judge: Callable[[Tree], float] | None = None,
+        checkpoint: Any = None,
+        client: Any = None,
     ) -> None:
         self.problem = problem
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.options = options
         self.stats: dict[str, Any] = {}
+        self.checkpoint = checkpoint
+        self.client = client
+        self.proven_parts = 0
         self.start: IndexTree | None = None
         self.best_objective = math.inf
         self.best_tree: Tree | None = None
@@ -198,6 +209,8 @@ class Run:
                 improved = cost < self.best_objective
                 index_tree = to_indices(placed, self.problem)
                 self.best_objective, self.best_tree, self.best_index_tree = cost, placed, index_tree
+                if self.checkpoint is not None:
+                    self.checkpoint.keep_tree(placed, cost)
         if bound is not None:
             usable = math.ceil(bound - WHOLE_SLACK) if self._whole and math.isfinite(bound) else bound
             if usable > self.bound:

@@ -7,10 +7,11 @@ A solver reports trees and bounds as it finds them. Everything that must hold fo
 from __future__ import annotations
 
 import math
+import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +25,9 @@ from hardwood.solvers.run import FLOAT_TOLERANCE, ROOT_BOUND_BUDGET, Run, RunPro
 from hardwood.solvers.starts import Start, as_start, best_leaf, useful_depth
 from hardwood.solvers.stopping import Interrupt, TimeLimit
 from hardwood.tree.index_tree import IndexTree
+
+if TYPE_CHECKING:
+    from hardwood.proofs.checkpoint import Checkpoint, SavedSearch
 
 MOST_CELLS_KEPT = 5_000_000
 """A result keeps its problem, for a proof that may be asked for later, if it is not larger than this."""
@@ -46,6 +50,8 @@ def solve(
     on_progress: Callable[[RunProgress], None] | None = None,
     started: float | None = None,
     interrupt: Interrupt | None = None,
+    checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
+    client: Any = None,
 ) -> Result:
     """Find a robust tree and say how good it is.
 
@@ -70,6 +76,11 @@ def solve(
         `time.perf_counter` of the moment from which `time_limit` counts; now by default.
     interrupt : Interrupt or None
         Ends the run when another thread asks it to.
+    checkpoint : path, Checkpoint or None
+        A file from which a run that was stopped or killed goes on when it is started again, and that becomes a proof
+        for ``hardwood-checker`` when optimality is proven. Only for "search", as is `client`.
+    client : dask.distributed.Client or None
+        Search on the workers of a cluster instead of in `n_jobs` threads.
 
     Returns
     -------
@@ -77,34 +88,72 @@ def solve(
         Its objective was recomputed from its tree, whatever the solver claimed.
     """
     method = get_solver(solver)
-    run = _new_run(
-        method,
-        problem,
-        options,
-        time_limit=TimeLimit(TIME_LIMIT.check(time_limit), started),
-        max_gap=MAX_GAP.check(max_gap),
-        random_state=RANDOM_STATE.check(random_state),
-        n_jobs=count_threads(n_jobs),
-        on_progress=on_progress,
-        interrupt=interrupt,
-    )
+    limits = _Limits(TimeLimit(TIME_LIMIT.check(time_limit), started), max_gap, random_state, n_jobs)
+    _require_spreading(method, checkpoint, client)
+    with _opened(checkpoint, problem) as saved:
+        told = {"on_progress": on_progress, "interrupt": interrupt, "checkpoint": saved, "client": client}
+        return _solved(method, _new_run(method, problem, options, limits, **told), start)
+
+
+class _Limits(NamedTuple):
+    time_limit: TimeLimit
+    max_gap: float
+    random_state: int
+    n_jobs: int | None
+
+
+def _solved(method: Solver, run: Run, start: Start) -> Result:
     with _guarded(method, run) as outcome:
         _begin(method, run, start)
         if not (method.proves and run.is_proven):
             _search(method, run)
-    return _as_result(method, run, outcome)
+    result = _as_result(method, run, outcome)
+    if run.checkpoint is not None and result.status is Status.OPTIMAL and outcome.failure is None:
+        run.checkpoint.finish(result.tree, result.bound, run.proven_parts)
+    return result
 
 
-def _new_run(method: Solver, problem: Problem, options: Mapping[str, Any] | None, **others: Any) -> Run:
+def _require_spreading(method: Solver, checkpoint: Any, client: Any) -> None:
+    for name, value in (("checkpoint", checkpoint), ("client", client)):
+        if value is not None and not method.supports_spreading:
+            raise InvalidInputError(f"solver {method.name!r} does not support {name}=; use solver='search'")
+
+
+@contextmanager
+def _opened(place: str | os.PathLike[str] | Checkpoint | None, problem: Problem) -> Iterator[SavedSearch | None]:
+    """Open a checkpoint, if there is to be one."""
+    if place is None:
+        yield None
+        return
+    from hardwood.proofs.checkpoint import Checkpoint, open_checkpoint
+
+    with open_checkpoint(place if isinstance(place, Checkpoint) else Checkpoint(place), problem) as saved:
+        yield saved
+
+
+def _new_run(
+    method: Solver, problem: Problem, options: Mapping[str, Any] | None, limits: _Limits, **others: Any
+) -> Run:
     """Check that the solver can take the problem and the options, and return a run of it that has not begun."""
     method.check(problem)
     checked = check_options(method.options, options, f"solver {method.name!r}")
-    return Run(problem, options=checked, judge=method.judge(problem, checked), **others)
+    return Run(
+        problem,
+        time_limit=limits.time_limit,
+        max_gap=MAX_GAP.check(limits.max_gap),
+        random_state=RANDOM_STATE.check(limits.random_state),
+        n_jobs=count_threads(limits.n_jobs),
+        options=checked,
+        judge=method.judge(problem, checked),
+        **others,
+    )
 
 
 def _begin(method: Solver, run: Run, start: Start) -> None:
     """Report what is known before the solver has said a word: the best leaf, the start, the bound of any model."""
     problem = run.problem
+    if run.checkpoint is not None:
+        _go_on(run, run.checkpoint)
     if method.proves:
         # The result of a heuristic is its own tree, for better or worse; any other starts from something.
         run.report(best_leaf(problem))
@@ -116,6 +165,16 @@ def _begin(method: Solver, run: Run, start: Start) -> None:
         # What no model can avoid, and one leaf: often all the proof that is needed (Theorem 2 of the paper).
         run.report(bound=matching_bound(problem, run.budget(*ROOT_BOUND_BUDGET)) + problem.leaf_penalty)
     run.trusted_bound = run.bound
+
+
+def _go_on(run: Run, saved: SavedSearch) -> None:
+    """Take over what an earlier run has left."""
+    if saved.tree is not None:
+        run.report(saved.tree)
+    if saved.bound is not None:
+        run.resolution = saved.model.resolution
+        bound = min(saved.model.next_cost(saved.bound), saved.model.in_parts(run.best_objective))
+        run.report(bound=bound / saved.model.scale)
 
 
 def _greedy_tree(problem: Problem, run: Run) -> IndexTree:
@@ -147,15 +206,18 @@ def _search(method: Solver, run: Run) -> None:
 
 def _is_too_coarse(method: Solver, run: Run) -> bool:
     """Whether a proof is there, or could have been, but only within the resolution of the solver's arithmetic."""
-    if not method.proves or run.end_reason not in (None, EndReason.PROOF):
+    if not method.proves or run.checkpoint is not None or run.end_reason not in (None, EndReason.PROOF):
         return False
     return run.bound < run.best_objective and run.resolution > FLOAT_TOLERANCE * run.best_objective
 
 
 def _as_asked(run: Run) -> Problem:
-    """Return the problem as the solver sees it: no deeper than is of use, no weight heavier than matters."""
+    """Return the problem as the solver sees it: no deeper than is of use, no weight heavier than matters.
+
+    A proof is about the weights as they were given.
+    """
     problem = run.problem.replace(max_depth=useful_depth(run.problem))
-    if problem.has_integer_weights or not problem.weight.max() > run.best_objective:
+    if run.checkpoint is not None or problem.has_integer_weights or not problem.weight.max() > run.best_objective:
         return problem
     return problem.replace(weight=np.minimum(problem.weight, run.best_objective))
 

@@ -52,6 +52,13 @@ def run_stage(
     return settled == items
 
 
+def stages_of(best: int, model: SearchModel, asked: tuple[float, ...] | None) -> tuple[float, ...]:
+    """Return the shares of the incumbent to prove first; the last per cent only where they take long."""
+    if asked is not None:
+        return asked
+    return (0.5, 0.85, 0.96, 0.99) if best >= MANY_STEPS * model.step else (0.5, 0.85)
+
+
 class RootSearch:
     """Improve the incumbent and raise the bound until they meet.
 
@@ -69,7 +76,7 @@ class RootSearch:
 
     def prove(self) -> None:
         """Work through the stages until bound and incumbent meet or the run must stop."""
-        for share in (*self._stages(), 1.0):
+        for share in (*stages_of(self.best, self.model, self.run.options["stages"]), 1.0):
             goal = self.best - self.model.step + 1
             target = goal if share == 1 else int(share * goal)
             if target <= self.run.bound * self.model.scale and share < 1:
@@ -81,13 +88,6 @@ class RootSearch:
                 break
         for depth in range(self.model.depth, 1, -1):
             self.run.stats[f"depth {depth}"] = self.core.counters(depth)
-
-    def _stages(self) -> tuple[float, ...]:
-        """Return the shares of the incumbent to prove first; the last per cent only where they take long."""
-        stages: tuple[float, ...] | None = self.run.options["stages"]
-        if stages is not None:
-            return stages
-        return (0.5, 0.85, 0.96, 0.99) if self.best >= MANY_STEPS * self.model.step else (0.5, 0.85)
 
     def _report_tree(self, cost: int, rows: IntArray) -> None:
         self.best = cost

@@ -1,0 +1,354 @@
+"""A search that survives: what it has proven so far, on disk.
+
+The file is a row of gzip members (`hardwood.proofs.members`), appended one by one: first what the search is about, then
+what was settled at the root with the records that prove it, and trees as they are found. A process that is killed
+leaves at most one torn member at the end, which is cut off. Searches of several threads or machines write streams of
+their own, side by side. A finished search puts the streams one behind the other, each after a RESET, and the file is a
+proof for `hardwood-checker`.
+
+What was settled is taken at its word when a search goes on: sums guard against damage, not against forgery. Who does
+not trust a checkpoint has the finished proof checked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hardwood._version import __version__
+from hardwood.errors import HardwoodError, InvalidInputError
+from hardwood.files import alone, open_descriptor, whole_file
+from hardwood.problem.problem import Problem
+from hardwood.proofs.header import as_plain_tree, header_of, tree_from_plain
+from hardwood.proofs.members import RESET, Settled, note, pack, read_members, read_note
+from hardwood.proofs.writer import BOUND, END, MAGIC, PlainRanks, packing_record, parts_to_prove, write_proof
+from hardwood.solvers.search.model import SearchModel
+from hardwood.tree.tree import Tree
+
+CHECKPOINT_MAGIC = b"hardwood checkpoint 1\n"
+PACE = (0.25, 10.0, 0.01)
+"""What is proven goes to the disk every so many seconds: at least, at most, and as a share of the time so far."""
+
+_SAME = ("rows", "classes", "columns", "missing", "attack", "weights", "scale", "heavy")
+
+
+class CheckpointInUseError(HardwoodError, RuntimeError):
+    """Another process goes on from the same checkpoint."""
+
+
+class CheckpointWarning(UserWarning):
+    """The end of a checkpoint was damaged; the search goes on from what stands before."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where a search keeps what it has proven.
+
+    Attributes
+    ----------
+    path : path
+        Made if it is not there. Beside it lies a file ``PATH.lock``.
+    target : str or None
+        Name of the column with the labels, for whoever checks the finished proof against a CSV file.
+    """
+
+    path: str | os.PathLike[str]
+    target: str | None = None
+
+
+@dataclass
+class SavedSearch:
+    """An open checkpoint: what earlier runs left, and where this one writes.
+
+    Attributes
+    ----------
+    model : SearchModel
+        The problem in the ranks of the proof format.
+    settled : list
+        What was proven at the root, by whichever run.
+    tree : Tree or None
+        The best tree so far.
+    objective : float
+        What it costs.
+    is_scouted : bool
+        Whether the search for good trees came to its end.
+    bound : int or None
+        In parts, if the search was finished.
+    """
+
+    place: Checkpoint
+    model: SearchModel
+    about: dict[str, Any]
+    settled: list[Settled] = field(default_factory=list)
+    tree: Tree | None = None
+    objective: float = math.inf
+    is_scouted: bool = False
+    bound: int | None = None
+    _pieces: dict[int, list[tuple[int, int, bool]]] = field(default_factory=dict)
+    _size: int = 0
+    _descriptor: int = -1
+    _began: float = field(default_factory=time.monotonic)
+    _synced: float = field(default_factory=time.monotonic)
+
+    @property
+    def first_free_stream(self) -> int:
+        """The least number from which on no stream of the file has one."""
+        return max(self._pieces, default=-1) + 1
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time to write."""
+        least, most, share = PACE
+        now = time.monotonic()
+        return now - self._synced >= min(max(share * (now - self._began), least), most)
+
+    def keep_tree(self, tree: Tree, objective: float) -> None:
+        """Write down a better tree."""
+        if objective >= self.objective or self.bound is not None:
+            return
+        self.tree, self.objective = tree, objective
+        self._append(pack(note({"tree": as_plain_tree(tree, self.model.problem), "objective": objective})))
+
+    def keep_scouted(self) -> None:
+        """Write down that good trees need not be looked for again."""
+        if not self.is_scouted:
+            self.is_scouted = True
+            self._append(pack(note({"is_scouted": True})))
+
+    def keep_piece(self, number: int, piece: bytes, *, settles: bool) -> None:
+        """Write the next piece of a stream."""
+        start = self._append(piece)
+        self._pieces.setdefault(number, []).append((start, self._size, settles))
+
+    def _append(self, member: bytes) -> int:
+        start = self._size
+        try:
+            written = 0
+            while written < len(member):
+                written += os.write(self._descriptor, member[written:])
+        except OSError as error:
+            os.ftruncate(self._descriptor, start)
+            raise InvalidInputError(f"cannot write to {self.place.path}: {error.strerror}") from error
+        self._size += len(member)
+        return start
+
+    def sync(self) -> None:
+        """Let what was written reach the disk."""
+        os.fsync(self._descriptor)
+        self._synced = time.monotonic()
+
+    def finish(self, tree: Tree, bound: float, proven: int) -> None:
+        """Turn the file into a proof.
+
+        Parameters
+        ----------
+        tree : Tree
+        bound : float
+            What is to be proven, in units of the objective.
+        proven : int
+            What the pieces prove, in parts.
+        """
+        if self.bound is not None:
+            return  # it is one
+        problem, path = self.model.problem, self.place.path
+        proven = min(proven, self._leaf_cost())
+        parts = parts_to_prove(bound, self.model)
+        record, packed = (b"", 0) if proven >= parts else packing_record(problem, self.model)
+        if max(packed, proven) < parts:
+            write_proof(problem, tree, bound, path, target=self.place.target, extra=self._extra())
+            return
+        claimed = proven if proven >= parts else packed
+        header = self._header(tree, claimed)
+        with whole_file(path) as whole, open(path, "rb") as pieces:
+            whole.write(pack(MAGIC + json.dumps(header, allow_nan=False).encode() + b"\n"))
+            for start, end in self._needed() if proven >= parts else ():
+                pieces.seek(start)
+                whole.write(pack(RESET) if start == end else pieces.read(end - start))
+            whole.write(pack((record or BOUND + claimed.to_bytes(8, "little")) + END))
+
+    def _leaf_cost(self) -> int:
+        """Return what the best single leaf costs, in parts."""
+        totals = np.zeros(self.model.problem.n_classes, np.int64)
+        np.add.at(totals, self.model.problem.label[self.model.row], self.model.weight)
+        return int(totals.sum() - totals.max()) + self.model.penalty
+
+    def _needed(self) -> Iterator[tuple[int, int]]:
+        """Yield where the pieces lie that the proof needs, stream by stream; an empty one stands for RESET."""
+        for pieces in self._pieces.values():
+            last = max((k for k, (_, _, settles) in enumerate(pieces) if settles), default=-1)
+            if last >= 0:
+                yield 0, 0
+                yield from ((start, end) for start, end, _ in pieces[: last + 1])
+
+    def _extra(self) -> dict[str, Any]:
+        return {"checkpoint": self.about["checkpoint"]}
+
+    def _header(self, tree: Tree | None, bound: int) -> dict[str, Any]:
+        return _header(self.model, tree, self.place.target, bound) | self._extra()
+
+
+@contextmanager
+def open_checkpoint(place: Checkpoint, problem: Problem, *, wait: bool = False) -> Iterator[SavedSearch]:
+    """Open a checkpoint of a problem, new or left by an earlier run, and keep other processes out.
+
+    Raises `InvalidInputError` if it is about something else, naming what differs.
+    """
+    if problem.min_samples_leaf > 0:
+        raise InvalidInputError("a checkpoint becomes a proof, which cannot speak of min_samples_leaf")
+    if os.path.exists(place.path) and not os.path.isfile(place.path):
+        raise InvalidInputError(f"cannot keep a checkpoint in {place.path}: it is no ordinary file")
+
+    def refusal(holder: str) -> Exception:
+        return CheckpointInUseError(f"another process (id {holder}) goes on from {place.path}; wait for it to end")
+
+    with alone(place.path, refusal, wait=wait):
+        model = SearchModel.of(problem, PlainRanks.of(problem))
+        about = _header(model, None, place.target, 0)
+        about["checkpoint"] = {"version": __version__, "digests": _column_digests(problem)}
+        saved = SavedSearch(place, model, about)
+        saved._descriptor = open_descriptor(place.path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+        try:
+            _take_over(saved)
+            yield saved
+        finally:
+            os.close(saved._descriptor)
+
+
+def _header(model: SearchModel, tree: Tree | None, target: str | None, bound: int) -> dict[str, Any]:
+    return header_of(
+        model.problem,
+        tree,
+        target,
+        bound=bound,
+        depth=model.problem.max_depth,
+        scale=model.exact_scale,
+        heavy=model.forbidden,
+    )
+
+
+def _column_digests(problem: Problem) -> list[str]:
+    """Return what tells each feature's boxes from others: so a permutation can be told from other data."""
+    return [
+        hashlib.sha256(np.stack([problem.lower[:, j], problem.upper[:, j]]).astype("<f8").tobytes()).hexdigest()[:16]
+        for j in range(problem.n_features)
+    ]
+
+
+def _take_over(saved: SavedSearch) -> None:
+    """Read what is there, cut off a torn end, or begin."""
+    path = Path(saved.place.path)
+    length = path.stat().st_size
+    with path.open("rb") as stream:
+        members = read_members(stream)
+        first = next(members, None)
+        if first is None:
+            if length > 0 and not _is_torn_beginning(path):
+                raise InvalidInputError(f"{path} is neither a checkpoint nor a proof of hardwood; it is left as it is")
+            _cut(saved, length, 0)
+            saved._append(pack(CHECKPOINT_MAGIC + json.dumps(saved.about, allow_nan=False).encode() + b"\n"))
+            saved.sync()
+            return
+        header, is_finished = _read_first(first.content, path)
+        _compare(header, saved.about, path)
+        saved._size = first.end
+        if is_finished:
+            saved.tree = tree_from_plain(header.get("tree"), saved.model.problem)
+            saved.bound = int(header["claim"]["bound"])
+            return
+        for member in members:
+            try:
+                _take_piece(saved, read_note(member.content), member.start, member.end)
+            except (InvalidInputError, KeyError, TypeError, ValueError) as error:
+                raise InvalidInputError(f"{path} holds, at byte {member.start}, what is no piece: {error}") from error
+            saved._size = member.end
+    _cut(saved, length, saved._size)
+
+
+def _is_torn_beginning(path: Path) -> bool:
+    """Whether a file begins as our first member does, and is short: a run was killed in its first moment."""
+    return path.stat().st_size < 1 << 20 and path.read_bytes()[:4] == pack(b"")[:4]
+
+
+def _cut(saved: SavedSearch, length: int, whole: int) -> None:
+    if length > whole:
+        warnings.warn(
+            f"{saved.place.path}: the last {length - whole} of {length} bytes are torn and were cut off; the search "
+            "goes on from what stands before",
+            CheckpointWarning,
+            stacklevel=6,
+        )
+        os.ftruncate(saved._descriptor, whole)
+
+
+def _read_first(content: bytes, path: Path) -> tuple[dict[str, Any], bool]:
+    magic, _, rest = content.partition(b"\n")
+    if magic + b"\n" not in (CHECKPOINT_MAGIC, MAGIC):
+        other = magic[:40].decode("utf-8", "replace")
+        raise InvalidInputError(f"{path} begins with {other!r}: no checkpoint, or one of another version of the format")
+    try:
+        header = json.loads(rest.partition(b"\n")[0])
+    except (ValueError, RecursionError) as error:
+        raise InvalidInputError(f"{path} has a header that cannot be read: {error}") from error
+    if not isinstance(header, dict) or not isinstance(header.get("checkpoint"), dict):
+        raise InvalidInputError(f"{path} is a proof, but not one of a search with a checkpoint; use another name")
+    return header, magic + b"\n" == MAGIC
+
+
+def _compare(found: dict[str, Any], asked: dict[str, Any], path: Path) -> None:
+    """Raise unless a checkpoint is about what is asked, naming everything that differs."""
+    differences = []
+    theirs, ours = found["checkpoint"], asked["checkpoint"]
+    if theirs.get("version") != ours["version"]:
+        differences.append(f"written by hardwood {str(theirs.get('version'))[:40]}, this is {ours['version']}")
+    claim, wanted = found.get("claim"), asked["claim"]
+    for name in ("depth", "leaf_penalty"):
+        value = claim.get(name) if isinstance(claim, dict) else None
+        if value != wanted[name]:
+            differences.append(f"{name} {value} there, {wanted[name]} here")
+    differences += [_shown(name, found.get(name), asked[name]) for name in _SAME if found.get(name) != asked[name]]
+    if theirs.get("digests") != ours["digests"]:
+        if sorted(map(str, theirs.get("digests") or [])) == sorted(ours["digests"]):
+            differences.append("the columns are in another order")
+        else:
+            there = theirs.get("digests") if isinstance(theirs.get("digests"), list) else []
+            changed = [str(j) for j, (a, b) in enumerate(zip(there, ours["digests"], strict=False)) if a != b]
+            differences.append(f"other values (or radii) in the columns {', '.join(changed[:20]) or '(all)'}")
+    elif found.get("digest") != asked["digest"]:
+        differences.append("other labels")
+    if differences:
+        raise InvalidInputError(
+            f"{path} is a checkpoint of another search: " + "; ".join(differences) + ". Use another file for this one"
+        )
+
+
+def _shown(name: str, there: Any, here: Any) -> str:
+    if name == "attack":
+        return f"another attack ({str(there)[:80]}… there, {str(here)[:80]}… here)"
+    if name in ("weights", "scale", "heavy"):
+        return "other weights"
+    return f"{name} {str(there)[:80]} there, {str(here)[:80]} here"
+
+
+def _take_piece(saved: SavedSearch, entries: dict[str, Any], start: int, end: int) -> None:
+    if "stream" in entries:
+        number, settled = int(entries["stream"]), [tuple(map(int, one)) for one in entries["settled"]]
+        if number < 0 or any(len(one) != 4 or min(one) < 0 for one in settled):
+            raise ValueError("what it says was settled makes no sense")
+        saved._pieces.setdefault(number, []).append((start, end, bool(settled)))
+        saved.settled += settled  # type: ignore[arg-type]
+    if "tree" in entries:
+        objective = float(entries["objective"])
+        if objective < saved.objective:
+            saved.tree, saved.objective = tree_from_plain(entries["tree"], saved.model.problem), objective
+    saved.is_scouted = saved.is_scouted or bool(entries.get("is_scouted"))

@@ -1,0 +1,321 @@
+"""Stations on the workers of a Dask cluster.
+
+An duty is done in slices, each a task of its own: a station lives in its worker's process from one slice to the next
+and searches on while its news travel. What must arrive at once, a better cost or a request to share work, is told to
+workers directly (`Client.run`). Data is scattered once; who joins later gets it from another worker. Nothing that is
+lost here can do harm: what a worker had not yet told is open in the ledger and given to another one.
+
+A station whose searcher is gone ends by itself (`LEASE`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from hardwood.errors import HardwoodError, InvalidInputError, MissingEngineError
+from hardwood.solvers.search.model import SearchModel
+from hardwood.solvers.search.station import Commission, Duty, News, Part, Station
+
+LEASE = 30.0
+"""Seconds that a station searches on after its last slice."""
+
+SLICE = (0.4, 5.0, 0.02)
+"""Seconds of a slice: at least, at most, and as a share of the time since the start."""
+
+LOOK = 0.1
+"""Seconds between two looks of a slice at its station."""
+
+PATIENCE = 15.0
+"""Seconds to wait for a scheduler that does not answer."""
+
+MOST_FAILURES = 20
+"""So many tasks may fail one after another."""
+
+
+class ClusterLostError(HardwoodError, RuntimeError):
+    """The Dask cluster is gone, or its workers fail again and again."""
+
+
+# What runs on a worker.
+
+
+@dataclass
+class _Seat:
+    station: Station
+    turn: int = 0
+
+
+_LOCK = threading.Lock()
+_SEATS: dict[tuple[str, str], _Seat] = {}
+_MODELS: dict[str, tuple[SearchModel, SearchModel]] = {}
+
+
+@dataclass(frozen=True)
+class Slice:
+    """What a task is to do: go on with turn `turn` of a stream, or begin an duty, in a stream `fresh` if need be."""
+
+    search: str
+    slot: str
+    stream: int
+    turn: int
+    fresh: int
+    best: int
+    seconds: float
+    duty: Duty | None
+
+
+@dataclass(frozen=True)
+class SliceNews:
+    """What came of it; `stream` is -1 if there was nothing to go on with."""
+
+    stream: int
+    turn: int
+    news: News
+
+
+def do_slice(commission: Commission, task: Slice) -> SliceNews:
+    """Search for some time on a worker."""
+    seat = _seat_for(commission, task)
+    if seat is None:
+        return SliceNews(-1, 0, News(is_done=True))
+    station = seat.station
+    station.control.set_time_left(task.seconds + LEASE)
+    if task.duty is not None:
+        station.begin(task.duty)
+    station.offer(task.best)
+    told = News()
+    end = time.monotonic() + task.seconds
+    while True:
+        left = end - time.monotonic()
+        is_last = left <= 0 or bool(told.trees)
+        news = station.news(0.0 if is_last else min(LOOK, left), writes=is_last)
+        told.trees += news.trees
+        told.settled += news.settled
+        if is_last or news.is_done:
+            told.piece, told.settles = news.piece, news.settles
+            told.is_done, told.counters = news.is_done, news.counters
+            break
+    station.control.set_time_left(LEASE)
+    seat.turn += 1
+    return SliceNews(station.stream, seat.turn, told)
+
+
+def _seat_for(commission: Commission, task: Slice) -> _Seat | None:
+    """Return the station to go on with, or a new one."""
+    key = (task.search, task.slot)
+    with _LOCK:
+        _sweep(task.search)
+        seat = _SEATS.get(key)
+        is_right = seat is not None and (seat.station.stream, seat.turn) == (task.stream, task.turn)
+        if seat is not None and is_right and not seat.station.control.stopped:
+            return seat
+        if seat is not None:
+            _SEATS.pop(key).station.close()
+        if task.duty is None:
+            return None
+        if task.search not in _MODELS:
+            _MODELS[task.search] = commission.models()
+        _SEATS[key] = _Seat(Station(commission, _MODELS[task.search], task.fresh))
+        return _SEATS[key]
+
+
+def _sweep(present: str) -> None:
+    """Forget other searches that have ended, or whose searcher has."""
+    for key, seat in list(_SEATS.items()):
+        if key[0] != present and seat.station.control.stopped:
+            _SEATS.pop(key).station.close()
+    for search in set(_MODELS) - {key[0] for key in _SEATS} - {present}:
+        del _MODELS[search]
+
+
+def tell_cost(search: str, cost: int) -> None:
+    """Tell the stations of a search on this worker that a better tree is known."""
+    for (other, _), seat in list(_SEATS.items()):
+        if other == search:
+            seat.station.offer(cost)
+
+
+def take_back(search: str, slot: str) -> list[Part]:
+    """Return what a station on this worker has not begun."""
+    seat = _SEATS.get((search, slot))
+    return [] if seat is None else seat.station.give_back()
+
+
+def end_search(search: str) -> None:
+    """End the stations of a search on this worker."""
+    with _LOCK:
+        for key in [key for key in _SEATS if key[0] == search]:
+            _SEATS[key].station.control.request_stop()
+        _MODELS.pop(search, None)
+
+
+# What runs where the search was started.
+
+
+@dataclass
+class _Slot:
+    address: str
+    stream: int = -1
+    turn: int = 0
+    future: Any = None
+
+
+class Workers:
+    """Stations on all threads of all workers of a cluster, also of those that join later."""
+
+    def __init__(self, client: Any, commission: Commission, streams: itertools.count[int]) -> None:
+        self._client = client
+        self._commission = commission
+        self._streams = streams
+        self._search = uuid.uuid4().hex
+        self._slots: dict[str, _Slot] = {}
+        self._best = 1 << 62
+        self._began = time.monotonic()
+        self._looked, self._heard = 0.0, self._began
+        self._data: Any = None
+        self._failures = 0
+        self._rings = threading.Event()
+
+    def slots(self) -> list[str]:
+        """Return the stations that there are now."""
+        if time.monotonic() - self._looked > 1.0 or not self._slots:
+            self._looked = time.monotonic()
+            threads = self._asked(self._client.nthreads)
+            if threads is not None:
+                self._heard = time.monotonic()
+                there = {f"{address}#{k}": address for address, n in threads.items() for k in range(n)}
+                for name in set(self._slots) - set(there):
+                    self._drop(self._slots.pop(name))
+                for name, address in there.items():
+                    self._slots.setdefault(name, _Slot(address))
+            elif time.monotonic() - self._heard > PATIENCE:
+                raise ClusterLostError(
+                    "the Dask scheduler does not answer any more; a search with a checkpoint that is started again "
+                    "goes on from there"
+                )
+            if not self._slots:
+                time.sleep(0.1)  # until the first worker joins, or another one does
+        return list(self._slots)
+
+    def _asked(self, call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        """Return the answer of the cluster, None if there is none."""
+        try:
+            return call(*arguments, **named)
+        except (OSError, TimeoutError, RuntimeError, ValueError):
+            # Connections break with all of these, as the moment will have it; `slots` notices if nothing works.
+            return None
+
+    @staticmethod
+    def _drop(slot: _Slot) -> None:
+        if slot.future is not None:
+            slot.future.cancel()
+
+    def give(self, slot: str, duty: Duty) -> None:
+        """Let a station begin an duty."""
+        self._submit(slot, duty)
+
+    def _submit(self, name: str, duty: Duty | None) -> None:
+        slot = self._slots.get(name)
+        if slot is None:
+            return
+        least, most, share = SLICE
+        seconds = min(max(share * (time.monotonic() - self._began), least), most)
+        if duty is not None and duty.parts is not None:
+            self._best = min(self._best, duty.best)
+        task = Slice(self._search, name, slot.stream, slot.turn, next(self._streams), self._best, seconds, duty)
+        if self._data is None:
+            self._data = self._asked(self._client.scatter, self._commission, broadcast=True, hash=False)
+        slot.future = self._asked(
+            self._client.submit, do_slice, self._data, task, workers=[slot.address], pure=False, retries=0
+        )
+        if slot.future is not None:
+            slot.future.add_done_callback(lambda _: self._rings.set())
+
+    def news(self, seconds: float, *, writes: bool) -> list[tuple[str, int, News]]:
+        """Return what is new, after so many seconds at most."""
+        del writes  # every slice hands over what it wrote
+        self._rings.wait(seconds)
+        self._rings.clear()
+        told = []
+        for name, slot in list(self._slots.items()):
+            future = slot.future
+            if future is None or not future.done():
+                continue
+            slot.future = None
+            answer = self._answer(future)
+            if answer is None or answer.stream < 0:
+                slot.stream = -1
+                told.append((name, -1, News(is_done=True)))
+                continue
+            slot.stream, slot.turn = answer.stream, answer.turn
+            told.append((name, answer.stream, answer.news))
+            if not answer.news.is_done:
+                self._submit(name, None)
+        return told
+
+    def _answer(self, future: Any) -> SliceNews | None:
+        """Return what a task has to say; None if it was lost with its worker."""
+        if future.status == "finished":
+            answer: SliceNews | None = self._asked(future.result, timeout=PATIENCE)
+            self._failures = 0 if answer is not None else self._failures
+            return answer
+        self._failures += 1
+        if future.status == "error":
+            error = self._asked(future.exception, timeout=PATIENCE)
+            if self._failures > MOST_FAILURES or isinstance(error, HardwoodError | MemoryError | ImportError):
+                raise ClusterLostError(f"a task failed on its worker: {type(error).__name__}: {error}") from error
+        else:
+            self._data = None  # the data may have gone with the workers
+            time.sleep(0.05)
+        return None
+
+    def offer(self, cost: int) -> None:
+        """Tell all that a tree of this cost is known."""
+        if cost < self._best:
+            self._best = cost
+            self._asked(self._client.run, tell_cost, self._search, cost, on_error="ignore")
+
+    def give_back(self, slot: str) -> list[Part]:
+        """Return parts that a station has not begun."""
+        there = self._slots.get(slot)
+        if there is None:
+            return []
+        run = self._client.run
+        answer = self._asked(run, take_back, self._search, slot, workers=[there.address], on_error="ignore")
+        return (answer or {}).get(there.address) or []
+
+    def close(self) -> None:
+        """End all dutys."""
+        for slot in self._slots.values():
+            if slot.future is not None:
+                self._asked(slot.future.cancel)
+        self._asked(self._client.run, end_search, self._search, on_error="ignore")
+        self._data = None
+
+
+@contextmanager
+def connected(client: Any) -> Iterator[Any]:
+    """Yield a client of a Dask cluster: the one that is given, or one for the address that is; None for None."""
+    if not isinstance(client, str):
+        yield client
+        return
+    try:
+        distributed: Any = import_module("distributed")
+    except ImportError as error:
+        raise MissingEngineError("a Dask cluster needs Dask: pip install 'hardwood[dask]'") from error
+    try:
+        own = distributed.Client(client, timeout=20, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise InvalidInputError(f"there is no Dask scheduler at {client!r}: {error}") from error
+    try:
+        yield own
+    finally:
+        own.close()

@@ -1,0 +1,28 @@
+"""Options of the search that the core knows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import hardwood._core as _core
+from hardwood.solvers.options import Flag, Option, Whole
+
+CORE_OPTIONS = (
+    Option("rounds", 24, Whole(0), "subgradient rounds at a split of depth 2"),
+    Option("range_rounds", 4, Whole(0), "subgradient rounds at a range of splits of depth 2"),
+    Option("deep_rounds", 60, Whole(1), "subgradient rounds at a deeper split"),
+    Option("deep_range_rounds", 20, Whole(1), "subgradient rounds at a range of deeper splits"),
+    Option("ascent_steps", 100, Whole(1), "steps of the ascent that shares out weights"),
+    Option("first_tree", True, Flag(), "whether a child begins with the tree of its neighbour"),
+    Option("use_memory", True, Flag(), "whether bounds of similar weights are used"),
+    Option("use_ranges", True, Flag(), "whether ranges of splits are settled together"),
+    Option("use_pool", True, Flag(), "whether trees are remembered and priced anew"),
+    Option("use_lazy_scan", True, Flag(), "whether scans skip what cannot matter"),
+    Option("use_carry", True, Flag(), "whether shares carry over to the next split"),
+)
+
+
+def core_options(options: Mapping[str, Any]) -> _core.SearchOptions:
+    """Return those of a solver's options that the core knows."""
+    return _core.SearchOptions(**{option.name: options[option.name] for option in CORE_OPTIONS})

@@ -1,0 +1,294 @@
+"""One search in any number of sittings and stations.
+
+The root is a list of candidates, each to be settled: no tree that splits there costs less than the cutoff. What is
+settled holds for good, whoever proved it. So all that a search has to keep is a number per candidate (`Ledger`); parts
+of the root are handed out to stations, in threads or on machines, and what comes back raises the numbers. Who has
+nothing left to do is given half of what another one has not begun. A station that dies costs what it had not yet told.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from contextlib import closing
+from typing import Protocol
+
+import numpy as np
+
+import hardwood._core as _core
+from hardwood.arrays import IntArray
+from hardwood.errors import InvalidInputError
+from hardwood.proofs.checkpoint import SavedSearch
+from hardwood.proofs.members import Settled
+from hardwood.solvers.run import Run
+from hardwood.solvers.search.model import SearchModel
+from hardwood.solvers.search.options import core_options
+from hardwood.solvers.search.root import POLL, stages_of
+from hardwood.solvers.search.station import Commission, Duty, News, Part, Station
+from hardwood.tree.index_tree import IndexTree
+
+PARTS_PER_STATION = 16
+LEAST_PART = 4
+"""Candidates."""
+
+MOST_ASKED = 4
+"""So many stations are asked for work in one turn."""
+
+
+class Ledger:
+    """What is proven of each candidate of the root, in parts of a weight."""
+
+    def __init__(self, n_candidates: Sequence[int]) -> None:
+        self.bound: list[IntArray] = [np.zeros(n, np.int64) for n in n_candidates]
+
+    def note(self, settled: Sequence[Settled]) -> None:
+        """Raise what is known."""
+        for feature, first, end, bound in settled:
+            if feature >= len(self.bound) or not first < end <= len(self.bound[feature]):
+                raise InvalidInputError(f"the root has no part {first}–{end} of feature {feature} to be settled")
+            part = self.bound[feature][first:end]
+            np.maximum(part, bound, out=part)
+
+    def open_parts(self, cutoff: int, within: Sequence[Part] | None = None) -> list[Part]:
+        """Return the runs of candidates of which less than the cutoff is proven."""
+        found: list[Part] = []
+        for feature, first, end in within or [(j, 0, len(bound)) for j, bound in enumerate(self.bound)]:
+            is_open = self.bound[feature][first:end] < cutoff
+            edges = np.flatnonzero(np.diff(np.concatenate([[False], is_open, [False]]))) + first
+            found += [(feature, int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+        return found
+
+    def settled_share(self, cutoff: int) -> float:
+        """Return the share of the candidates that is settled for a cutoff."""
+        total = sum(map(len, self.bound))
+        return sum(int((bound >= cutoff).sum()) for bound in self.bound) / max(1, total)
+
+    @property
+    def least(self) -> int | None:
+        """What is proven of every candidate; None where there is none."""
+        return min((int(bound.min()) for bound in self.bound if len(bound)), default=None)
+
+
+class Team(Protocol):
+    """The stations that take part in a search."""
+
+    def slots(self) -> list[str]:
+        """Return the names of the stations that are there now."""
+
+    def give(self, slot: str, duty: Duty) -> None:
+        """Let a station begin an duty."""
+
+    def news(self, seconds: float, *, writes: bool) -> list[tuple[str, int, News]]:
+        """Return slot, stream and news of the stations that have any, after so many seconds at most."""
+
+    def offer(self, cost: int) -> None:
+        """Tell all that a tree of this cost is known."""
+
+    def give_back(self, slot: str) -> list[Part]:
+        """Return parts that a station has not begun."""
+
+    def close(self) -> None:
+        """End all dutys."""
+
+
+class Threads:
+    """Stations in threads of this process."""
+
+    def __init__(self, commission: Commission, n: int, streams: itertools.count[int]) -> None:
+        self._commission = commission
+        models = commission.models()
+        self._stations = {str(k): Station(commission, models, next(streams)) for k in range(n)}
+        self._busy: set[str] = set()
+
+    def slots(self) -> list[str]:
+        """Return the names of the stations."""
+        return list(self._stations)
+
+    def give(self, slot: str, duty: Duty) -> None:
+        """Let a station begin an duty."""
+        self._stations[slot].begin(duty)
+        self._busy.add(slot)
+
+    def news(self, seconds: float, *, writes: bool) -> list[tuple[str, int, News]]:
+        """Return what is new, after so many seconds at most."""
+        told = []
+        for k, slot in enumerate(sorted(self._busy)):
+            station = self._stations[slot]
+            news = station.news(seconds if k == 0 else 0.0, writes=writes)
+            told.append((slot, station.stream, news))
+            if news.is_done:
+                self._busy.discard(slot)
+        return told
+
+    def offer(self, cost: int) -> None:
+        """Tell all that a tree of this cost is known."""
+        for station in self._stations.values():
+            station.offer(cost)
+
+    def give_back(self, slot: str) -> list[Part]:
+        """Return parts that a station has not begun."""
+        return self._stations[slot].give_back()
+
+    def close(self) -> None:
+        """End all dutys."""
+        for station in self._stations.values():
+            station.control.request_stop()
+        for station in self._stations.values():
+            station.close()
+
+
+def spread_search(run: Run) -> None:
+    """Search with a checkpoint, a cluster or both."""
+    saved: SavedSearch | None = run.checkpoint
+    commission = Commission(run.asked, run.options, run.random_state, saved is not None)
+    model = SearchModel.of(run.asked) if saved is None else saved.model
+    streams = itertools.count(0 if saved is None else saved.first_free_stream)
+    if run.client is None:
+        team: Team = Threads(commission, run.n_jobs, streams)
+    else:
+        from hardwood.solvers.search.cluster import Workers
+
+        team = Workers(run.client, commission, streams)
+    with closing(team):
+        _Spread(model, run, team, saved).prove()
+
+
+class _Spread:
+    def __init__(self, model: SearchModel, run: Run, team: Team, saved: SavedSearch | None) -> None:
+        self.model, self.run, self.team, self.saved = model, run, team, saved
+        candidates = _core.RootSearch(model.core, core_options(run.options), model.depth, 1, run.control)
+        self.ledger = Ledger([candidates.n_candidates(j) for j in range(model.problem.n_features)])
+        self.best = model.in_parts(run.best_objective)
+        self.doing: dict[str, Duty] = {}
+        self.queue: list[Part] = []
+        self.has_given_up = False
+        if saved is not None:
+            self.ledger.note(saved.settled)
+        self.is_scouted = saved is not None and saved.is_scouted
+
+    def prove(self) -> None:
+        """Raise the bound stage by stage until it meets the incumbent, or the run must stop."""
+        if len(self.team.slots()) == 1:
+            self._look_for_trees()
+        for share in (*stages_of(self.best, self.model, self.run.options["stages"]), 1.0):
+            if self.run.should_stop() or not self._settle(share):
+                break
+        self._collect(0.0, writes=True)
+        self.run.proven_parts = self._proven()
+
+    def _target(self, share: float) -> int:
+        goal = self.best - self.model.step + 1
+        return goal if share == 1 else int(share * goal)
+
+    def _look_for_trees(self) -> None:
+        """With one station first things come first: good trees make every bound easier."""
+        while not self.is_scouted and not self.run.should_stop():
+            self._hand_out(0)
+            self._collect(POLL, writes=False)
+            self.run.progress()
+
+    def _settle(self, share: float) -> bool:
+        """Settle all of the root below a share of the incumbent; whether that was finished."""
+        self.queue = self._in_pieces(self.ledger.open_parts(self._target(share)))
+        while True:
+            target = self._target(share)
+            self._report_bound()
+            if self.run.should_stop():
+                return False
+            if not self.queue and not any(duty.parts for duty in self.doing.values()):
+                self.queue = self._in_pieces(self.ledger.open_parts(target))
+                if not self.queue:
+                    return True
+                if self.run.options["effort"] is not None and self.has_given_up:
+                    return False
+            self._hand_out(target)
+            self._collect(POLL, writes=self.saved is None or self.saved.is_due)
+            self.run.progress(settled=self.ledger.settled_share(target))
+
+    def _in_pieces(self, parts: list[Part]) -> list[Part]:
+        """Cut parts so that there are more of them than stations."""
+        n = max(1, len(self.team.slots()))
+        if n == 1:
+            return parts
+        total = sum(end - first for _, first, end in parts)
+        width = max(LEAST_PART, total // (PARTS_PER_STATION * n))
+        return [(f, a, min(a + width, end)) for f, first, end in parts for a in range(first, end, width)]
+
+    def _hand_out(self, target: int) -> None:
+        """Give work to stations that have none."""
+        slots = self.team.slots()
+        for slot in [slot for slot in self.doing if slot not in slots]:
+            lost = self.doing.pop(slot)
+            self.queue += lost.parts or ()
+        idle = [slot for slot in slots if slot not in self.doing]
+        if idle and not self.is_scouted and all(duty.parts is not None for duty in self.doing.values()):
+            self._give(idle.pop(0), Duty(None, seconds=self.run.remaining(), tree=self.run.best_index_tree))
+        if not idle:
+            return
+        self.queue = self.ledger.open_parts(target, self.queue) if self.queue else self._taken_back()
+        for k, slot in enumerate(idle):
+            n = -(-len(self.queue) // (len(idle) - k))
+            if n == 0:
+                return
+            parts, self.queue = self.queue[:n], self.queue[n:]
+            self._give(slot, Duty(parts, target, self.best))
+
+    def _give(self, slot: str, duty: Duty) -> None:
+        self.doing[slot] = duty
+        self.team.give(slot, duty)
+
+    def _taken_back(self) -> list[Part]:
+        """Return what the station with the most left to do has not begun."""
+        open_by_slot = {
+            slot: sum(end - first for _, first, end in self.ledger.open_parts(duty.target, duty.parts))
+            for slot, duty in self.doing.items()
+            if duty.parts
+        }
+        for slot in sorted(open_by_slot, key=lambda one: -open_by_slot[one])[:MOST_ASKED]:
+            if open_by_slot[slot] < 2:
+                break
+            parts = self.team.give_back(slot)
+            if parts:
+                return parts
+        return []
+
+    def _collect(self, seconds: float, *, writes: bool) -> None:
+        """Take in what the stations have to say."""
+        for slot, stream, news in self.team.news(seconds, writes=writes):
+            self.ledger.note(news.settled)
+            if self.saved is not None and news.piece:
+                self.saved.keep_piece(stream, news.piece, settles=news.settles)
+            for cost, tree in news.trees:
+                self._take_tree(cost, tree)
+            if news.is_done:
+                duty = self.doing.pop(slot, None)
+                if duty is not None and duty.parts is None:
+                    self._note_scouted()
+                elif duty is not None:
+                    cutoff = min(duty.target, self._target(1.0))
+                    self.has_given_up |= bool(self.ledger.open_parts(cutoff, duty.parts))
+                    self.run.stats |= news.counters
+        if writes and self.saved is not None:
+            self.saved.sync()
+
+    def _note_scouted(self) -> None:
+        self.is_scouted = True
+        if self.saved is not None:
+            self.saved.keep_scouted()
+
+    def _take_tree(self, cost: int | None, tree: IndexTree) -> None:
+        # Weights that are not whole were rounded down: the cost in parts is less than the true one.
+        claim = cost / self.model.scale if cost is not None and self.model.step > 1 else None
+        self.run.report(tree, claim=claim)
+        known = self.model.in_parts(self.run.best_objective)
+        self.best = min(self.best, known if cost is None else cost)
+        self.team.offer(self.best)
+
+    def _proven(self) -> int:
+        """Return what is proven of every tree, in parts."""
+        least = self.ledger.least
+        return 0 if not self.model.is_exhaustive else self.best if least is None else min(least, self.best)
+
+    def _report_bound(self) -> None:
+        if self.model.is_exhaustive:
+            self.run.report(bound=min(self.model.next_cost(self._proven()), self.best) / self.model.scale)

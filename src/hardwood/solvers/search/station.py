@@ -1,0 +1,226 @@
+"""Where a part of a search is done: one thread of this process, or of a worker on another machine.
+
+A station does one duty at a time: look for good trees, or settle parts of the root. It says what is new in short
+turns; what it proves it writes into a stream of records of its own (`hardwood.proofs.members`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+import hardwood._core as _core
+from hardwood.problem.problem import Problem
+from hardwood.proofs.members import Settled, piece_of_stream
+from hardwood.proofs.writer import PlainRanks, numbers_of_samples, plain_to_indices
+from hardwood.solvers.run import Run
+from hardwood.solvers.search.first_trees import find_first_trees
+from hardwood.solvers.search.model import SearchModel, tree_of
+from hardwood.solvers.search.options import core_options
+from hardwood.solvers.stopping import Interrupt, TimeLimit
+from hardwood.tree.index_tree import IndexTree
+
+Part = tuple[int, int, int]
+"""Feature, first and end of a range of candidates at the root."""
+
+
+@dataclass(frozen=True)
+class Commission:
+    """What all stations of a search need to know, sent to each process once.
+
+    Attributes
+    ----------
+    problem : Problem
+    options : dict
+        Of the solver.
+    random_state : int
+    writes_proof : bool
+        Whether records are written; then thresholds are numbered as in proofs.
+    """
+
+    problem: Problem
+    options: dict[str, Any]
+    random_state: int
+    writes_proof: bool
+
+    def models(self) -> tuple[SearchModel, SearchModel]:
+        """Return the problem for the search for trees, and for the proof."""
+        model = SearchModel.of(self.problem)
+        plain = SearchModel.of(self.problem, PlainRanks.of(self.problem)) if self.writes_proof else model
+        return model, plain
+
+
+@dataclass(frozen=True)
+class Duty:
+    """What a station is to do.
+
+    Attributes
+    ----------
+    parts : sequence of Part, or None
+        To be settled; None: look for good trees.
+    target, best : int
+        Trees of interest cost less than the target, and than `best` by a step; in parts of a weight.
+    seconds : float
+        How long trees may be looked for.
+    tree : IndexTree or None
+        The best one so far.
+    """
+
+    parts: Sequence[Part] | None
+    target: int = 0
+    best: int = 0
+    seconds: float = np.inf
+    tree: IndexTree | None = None
+
+
+@dataclass
+class News:
+    """What a station has to say since the last time.
+
+    Attributes
+    ----------
+    trees : list of (cost or None, IndexTree)
+        Each with what the search thinks it costs, in parts.
+    settled : list
+        Parts of the root, with what every tree there costs at least.
+    piece : bytes
+        The next piece of the stream; empty where none is written, or not now.
+    settles : bool
+        Whether the piece settles anything at the root.
+    is_done : bool
+        Whether the duty is done, or nothing more can be done about it.
+    counters : dict
+        What was done, by depth, once an duty is done.
+    """
+
+    trees: list[tuple[int | None, IndexTree]] = field(default_factory=list)
+    settled: list[Settled] = field(default_factory=list)
+    piece: bytes = b""
+    settles: bool = False
+    is_done: bool = False
+    counters: dict[str, dict[str, int]] = field(default_factory=dict)
+
+
+class Station:
+    """One search with memory and records of its own, and the number of its stream."""
+
+    def __init__(self, commission: Commission, models: tuple[SearchModel, SearchModel], stream: int) -> None:
+        self.commission = commission
+        self.stream = stream
+        self.control = _core.Control()
+        self._model, self._plain = models
+        self._log = _core.ProofLog(numbers_of_samples(self._plain)) if commission.writes_proof else None
+        options = core_options(commission.options)
+        self._core = _core.RootSearch(self._plain.core, options, self._plain.depth, 1, self.control, self._log)
+        if commission.options["effort"] is not None:
+            self._core.set_effort(commission.options["effort"])
+        self._scout: _Scout | None = None
+        self._unwritten: list[Settled] = []
+
+    def begin(self, duty: Duty) -> None:
+        """Begin an duty; returns at once."""
+        if duty.parts is None:
+            self._scout = _Scout(self.commission, self._model, duty)
+        else:
+            self._core.start(duty.target, duty.best, duty.parts)
+
+    def news(self, seconds: float, *, writes: bool) -> News:
+        """Return what is new, after so many seconds at most.
+
+        Parameters
+        ----------
+        seconds : float
+        writes : bool
+            Whether to hand over what was written; when an duty is done, that happens anyway.
+        """
+        if self._scout is not None:
+            trees, is_over = self._scout.news(seconds)
+            if is_over:
+                self._scout = None
+            return News([(None, tree) for tree in trees], is_done=is_over)
+        found, _, _, is_running = self._core.wait(seconds)
+        news = News(is_done=not is_running)
+        writes = writes or news.is_done
+        if found:
+            cost, rows = found[-1]
+            tree = plain_to_indices(rows, self.commission.problem) if self._log is not None else tree_of(rows)
+            news.trees.append((cost, tree))
+        # In this order: what is settled is in the records by then.
+        news.settled = self._core.take_settled()
+        self._unwritten += news.settled
+        if self._log is not None and writes:
+            records = self._log.take()
+            if records or self._unwritten:
+                news.piece = piece_of_stream(self.stream, self._unwritten, records)
+                news.settles = bool(self._unwritten)
+        if writes:
+            self._unwritten = []
+        if news.is_done:
+            depths = range(self._plain.depth, 1, -1)
+            news.counters = {f"depth {depth}": self._core.counters(depth) for depth in depths}
+        return news
+
+    def offer(self, cost: int) -> None:
+        """Take note that a tree of this cost, in parts, is known elsewhere."""
+        self._core.offer(cost)
+
+    def give_back(self) -> list[Part]:
+        """Return parts that were not begun yet."""
+        return [] if self._scout is not None else self._core.give_back()
+
+    def close(self) -> None:
+        """End whatever runs."""
+        self.control.request_stop()
+        if self._scout is not None:
+            self._scout.stop()
+        self._core.stop()
+
+
+class _Scout:
+    """Looks for good trees in a thread of its own."""
+
+    def __init__(self, commission: Commission, model: SearchModel, duty: Duty) -> None:
+        self._run = Run(
+            commission.problem,
+            time_limit=TimeLimit(None if np.isinf(duty.seconds) else duty.seconds),
+            max_gap=0.0,
+            random_state=commission.random_state,
+            n_jobs=1,
+            options=commission.options,
+            on_progress=None,
+            interrupt=Interrupt(),
+        )
+        if duty.tree is not None:
+            self._run.report(duty.tree)
+        self._told = self._run.best_objective
+        self._failure: BaseException | None = None
+        options = core_options(commission.options)
+        self._thread = threading.Thread(target=self._look, args=(model, options), daemon=True)
+        self._thread.start()
+
+    def _look(self, model: SearchModel, options: _core.SearchOptions) -> None:
+        try:
+            find_first_trees(model, options, self._run)
+        except BaseException as error:
+            self._failure = error
+
+    def news(self, seconds: float) -> tuple[list[IndexTree], bool]:
+        """Return a better tree, if there is one, and whether all were looked for."""
+        self._thread.join(seconds)
+        is_over = not self._thread.is_alive()
+        if self._failure is not None and not isinstance(self._failure, KeyboardInterrupt):
+            raise self._failure
+        tree, cost = self._run.best_index_tree, self._run.best_objective
+        if tree is None or cost >= self._told:
+            return [], is_over
+        self._told = cost
+        return [tree], is_over
+
+    def stop(self) -> None:
+        self._run.interrupt.request()
+        self._run.control.request_stop()
+        self._thread.join()

@@ -1,0 +1,275 @@
+"""However a search was cut, it ends with the answer of a search that was not, and with a proof."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import warnings
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hardwood_checker
+from hardwood import InvalidInputError, Problem, RobustTreeClassifier, solve
+from hardwood.proofs import checkpoint as module
+from hardwood.proofs.checkpoint import Checkpoint, CheckpointInUseError, CheckpointWarning, open_checkpoint
+from hardwood.proofs.members import note, pack, read_members, read_note
+from hardwood.proofs.writer import write_proof
+from hardwood.solvers.result import Status
+from proofs.test_proofs import places
+
+SEED = 20261117
+
+
+def problem_of(seed: int) -> tuple[Any, Any, Any, Problem]:
+    """A problem that needs a search: overlapping classes on a few coarse features."""
+    rng = np.random.default_rng([SEED, seed])
+    n, p, classes = int(rng.integers(15, 45)), int(rng.integers(1, 4)), int(rng.integers(2, 4))
+    X = rng.integers(0, 25, (n, p)) / 10
+    y = np.clip(np.rint(X @ rng.random(p) / p + rng.normal(0, 0.6, n)), 0, classes - 1).astype(int)
+    y[:classes] = np.arange(classes)
+    weight = (None, rng.integers(1, 4, n).astype(float), rng.random(n) + 0.1)[int(rng.integers(3))]
+    depth, penalty = int(rng.choice([2, 3, 3, 4])), float(rng.choice([0, 0, 0.5]))
+    problem = Problem.from_data(
+        X, y, float(rng.choice([0.05, 0.1, 0.2])), depth, sample_weight=weight, leaf_penalty=penalty
+    )
+    return X, y, weight, problem
+
+
+def break_off(path: Path, rng: random.Random) -> None:
+    """Leave what a process leaves that is killed: a torn last member, or one that was written amid a claim."""
+    with path.open("rb") as stream:
+        members = list(read_members(stream))
+    content = path.read_bytes()
+    last = members[-1]
+    entries = read_note(last.content) if len(members) > 1 else {}
+    if "stream" not in entries or rng.random() < 0.5:
+        cut = rng.randrange(members[0].end, len(content) + 1)
+        path.write_bytes(content[:cut])
+        return
+    head = len(note(entries))
+    found = [(0, 0, 0), *places(last.content[head:])]
+    _, _, end = rng.choice(found)
+    torn = pack(note({**entries, "settled": []}) + last.content[head : head + end])
+    path.write_bytes(content[: last.start] + torn)
+
+
+def check_cuts(seed: int, path: Path) -> int:
+    """Search in several sittings that break off; whether the end is that of a search in one."""
+    X, y, weight, problem = problem_of(seed)
+    rng = random.Random(f"{SEED} {seed}")
+    whole = solve(problem)
+    path.unlink(missing_ok=True)
+    cuts = 0
+    for _ in range(rng.randrange(1, 5)):
+        stopped = solve(problem, checkpoint=path, n_jobs=rng.choice([1, 2, 3]), options={"effort": rng.randrange(3000)})
+        if stopped.status is Status.OPTIMAL:
+            break
+        assert stopped.bound <= whole.objective
+        break_off(path, rng)
+        cuts += 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CheckpointWarning)
+        result = solve(problem, checkpoint=path, n_jobs=rng.choice([1, 2]))
+    assert result.objective == pytest.approx(whole.objective, abs=1e-9), seed
+    assert result.status is Status.OPTIMAL, seed
+    verdict = hardwood_checker.check(path, X, y, sample_weight=weight)
+    # Weights that are not whole numbers are proven up to a billionth.
+    assert verdict.is_optimal or float(verdict.bound) == pytest.approx(result.objective, rel=2e-9), seed
+    assert float(verdict.objective or 0) == pytest.approx(result.objective), seed
+    return cuts
+
+
+@pytest.mark.filterwarnings("ignore::hardwood.proofs.checkpoint.CheckpointWarning")
+def test_random_cuts_change_neither_answer_nor_proof(tmp_path: Path) -> None:
+    print(f"seed {SEED}")
+    assert sum(check_cuts(seed, tmp_path / "run.hwp") for seed in range(12)) > 10
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::hardwood.proofs.checkpoint.CheckpointWarning")
+@pytest.mark.parametrize("first", range(100, 400, 50))
+def test_three_hundred_problems_in_random_sittings(first: int, tmp_path: Path) -> None:
+    print(f"seed {SEED}")
+    assert sum(check_cuts(seed, tmp_path / "run.hwp") for seed in range(first, first + 50)) > 20
+
+
+def stopped_search(path: Path, depth: int = 3) -> tuple[Any, Any, Problem]:
+    rng = np.random.default_rng(SEED)
+    X = rng.integers(0, 60, (200, 3)) / 10
+    y = (X[:, 0] + rng.normal(0, 2, 200) > 3).astype(int)
+    problem = Problem.from_data(X, y, 0.1, depth)
+    result = solve(problem, checkpoint=path, options={"effort": 10_000})
+    assert result.status is not Status.OPTIMAL
+    return X, y, problem
+
+
+def test_a_stopped_search_goes_on_where_it_was(tmp_path: Path) -> None:
+    X, y, problem = stopped_search(tmp_path / "run.hwp")
+    with open_checkpoint(Checkpoint(tmp_path / "run.hwp"), problem) as saved:
+        assert saved.is_scouted
+        assert saved.settled
+        assert saved.tree is not None
+    result = solve(problem, checkpoint=tmp_path / "run.hwp")
+    assert result.objective == solve(problem).objective
+    verdict = hardwood_checker.check(tmp_path / "run.hwp", X, y)
+    assert verdict.is_optimal
+    assert verdict.records["RESET"] >= 2
+
+
+def test_a_finished_checkpoint_answers_at_once(tmp_path: Path) -> None:
+    _, _, problem = stopped_search(tmp_path / "run.hwp")
+    first = solve(problem, checkpoint=tmp_path / "run.hwp")
+    content = (tmp_path / "run.hwp").read_bytes()
+    again = solve(problem, checkpoint=tmp_path / "run.hwp", options={"effort": 0})
+    assert (again.objective, again.bound, again.status) == (first.objective, first.bound, first.status)
+    assert (tmp_path / "run.hwp").read_bytes() == content
+
+
+def test_a_torn_end_is_cut_off_and_said(tmp_path: Path) -> None:
+    path = tmp_path / "run.hwp"
+    X, y, problem = stopped_search(path)
+    path.write_bytes(path.read_bytes()[:-5])
+    with pytest.warns(CheckpointWarning, match="torn and were cut off"):
+        solve(problem, checkpoint=path)
+    assert hardwood_checker.check(path, X, y).is_optimal
+
+
+def test_a_run_that_was_killed_in_its_first_moment_begins_anew(tmp_path: Path) -> None:
+    path = tmp_path / "run.hwp"
+    X, y, problem = stopped_search(path)
+    path.write_bytes(path.read_bytes()[:40])
+    with pytest.warns(CheckpointWarning, match="torn"):
+        solve(problem, checkpoint=path)
+    assert hardwood_checker.check(path, X, y).is_optimal
+
+
+def test_a_second_run_on_one_checkpoint_is_refused_while_the_first_one_lasts(tmp_path: Path) -> None:
+    _, _, problem = stopped_search(tmp_path / "run.hwp")
+    with (
+        open_checkpoint(Checkpoint(tmp_path / "run.hwp"), problem),
+        pytest.raises(CheckpointInUseError, match="another process"),
+    ):
+        solve(problem, checkpoint=tmp_path / "run.hwp")
+    assert solve(problem, checkpoint=tmp_path / "run.hwp").status is Status.OPTIMAL
+
+
+def test_other_data_and_parameters_are_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "run.hwp"
+    X, y, problem = stopped_search(path)
+    before = path.read_bytes()
+    moved, flipped = X.copy(), y.copy()
+    moved[3, 1] += 0.1
+    flipped[5] = 1 - flipped[5]
+    others = {
+        "another attack": Problem.from_data(X, y, 0.2, 3),
+        "depth 3 there, 4 here": problem.replace(max_depth=4),
+        "columns are in another order": Problem.from_data(X[:, ::-1], y, 0.1, 3),
+        r"values \(or radii\) in the columns 1": Problem.from_data(moved, y, 0.1, 3),
+        "other labels": Problem.from_data(X, flipped, 0.1, 3),
+        "other weights": Problem.from_data(X, y, 0.1, 3, sample_weight=np.arange(1.0, 201.0)),
+        "leaf_penalty 0 there, 1 here": Problem.from_data(X, y, 0.1, 3, leaf_penalty=1.0),
+        "rows 200 there, 199 here": Problem.from_data(X[1:], y[1:], 0.1, 3),
+        "classes": Problem.from_data(X, np.where(y, "a", "b"), 0.1, 3),
+    }
+    for message, other in others.items():
+        with pytest.raises(InvalidInputError, match=message):
+            solve(other, checkpoint=path)
+    monkeypatch.setattr(module, "__version__", "9.9")
+    with pytest.raises(InvalidInputError, match=r"written by hardwood .*this is 9\.9"):
+        solve(problem, checkpoint=path)
+    assert path.read_bytes() == before
+
+
+def test_columns_that_changed_names_are_refused(tmp_path: Path) -> None:
+    import pandas as pd
+
+    path = tmp_path / "run.hwp"
+    X, y, _ = stopped_search(tmp_path / "other.hwp")
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    RobustTreeClassifier(3, attack=0.1, checkpoint=path, solver_options={"effort": 1000}).fit(frame, y)
+    with pytest.raises(InvalidInputError, match="columns"):
+        RobustTreeClassifier(3, attack=0.1, checkpoint=path).fit(frame[["b", "a", "c"]], y)
+    clf = RobustTreeClassifier(3, attack=0.1, checkpoint=path).fit(frame, y)
+    assert hardwood_checker.check(path, frame, y).objective == Fraction(clf.result_.objective)
+
+
+def test_files_that_are_no_checkpoints_are_left_as_they_are(tmp_path: Path) -> None:
+    _, _, problem = stopped_search(tmp_path / "run.hwp")
+    write_proof(problem, None, 1.0, tmp_path / "proof.hwp")
+    contents = {
+        "letter.txt": b"Dear Sir,",
+        "packed.gz": gzip.compress(b"hardwood checkpoint 2\n{}\n"),
+        "headless.gz": gzip.compress(b"hardwood checkpoint 1\n[" * 9),
+        "proof.hwp": (tmp_path / "proof.hwp").read_bytes(),
+    }
+    for name, content in contents.items():
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(InvalidInputError):
+            solve(problem, checkpoint=tmp_path / name)
+        assert (tmp_path / name).read_bytes() == content
+    with pytest.raises(InvalidInputError, match="ordinary file"):
+        solve(problem, checkpoint=tmp_path)
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        {"stream": -1, "settled": []},
+        {"stream": 0, "settled": [[0, 0, 1]]},
+        {"stream": 0, "settled": [[0, 0, 10**9, 5]]},
+        {"stream": 0, "settled": [[99, 0, 1, 5]]},
+        {"tree": {"feature": [0], "threshold": [0], "left": [5], "right": [6], "label": [0]}, "objective": 0},
+        {"tree": {"feature": [0], "threshold": ["x"], "left": [0], "right": [0], "label": [0]}, "objective": 0},
+        {"tree": 5, "objective": 0},
+        {"stream": "x"},
+    ],
+)
+def test_pieces_that_make_no_sense_are_refused(entries: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "run.hwp"
+    _, _, problem = stopped_search(path)
+    with path.open("ab") as stream:
+        stream.write(pack(note(entries)))
+    with pytest.raises(InvalidInputError, match=r"no piece|no part"):
+        solve(problem, checkpoint=path)
+
+
+def test_what_cannot_have_a_checkpoint_says_so(tmp_path: Path) -> None:
+    X, y, _ = stopped_search(tmp_path / "run.hwp")
+    with pytest.raises(InvalidInputError, match="does not support checkpoint"):
+        solve(Problem.from_data(X, y, 0.1, 2), "greedy", checkpoint=tmp_path / "g.hwp")
+    with pytest.raises(InvalidInputError, match="min_samples_leaf"):
+        solve(Problem.from_data(X, y, 0.1, 2, min_samples_leaf=3), checkpoint=tmp_path / "m.hwp")
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2])
+def test_searches_that_are_over_at_once_leave_a_proof_too(depth: int, tmp_path: Path) -> None:
+    X, y, _ = stopped_search(tmp_path / "run.hwp")
+    solve(Problem.from_data(X, y, 0.1, depth), checkpoint=tmp_path / "p.hwp")
+    assert hardwood_checker.check(tmp_path / "p.hwp", X, y).is_optimal
+    y[:] = 0
+    y[0] = 1
+    solve(Problem.from_data(X[:4], y[:4], 9.0, 3), checkpoint=tmp_path / "q.hwp")
+    assert hardwood_checker.check(tmp_path / "q.hwp", X[:4], y[:4]).is_optimal
+
+
+def test_the_command_line_keeps_a_checkpoint_that_the_checker_accepts(tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from hardwood.cli.app import app, register_commands
+
+    register_commands()
+    X, y, _ = stopped_search(tmp_path / "run.hwp")
+    rows = "".join(f"{a},{b},{c},{label}\n" for (a, b, c), label in zip(X.tolist(), y, strict=True))
+    (tmp_path / "d.csv").write_text("a,b,c,kind\n" + rows)
+    command = ["fit", str(tmp_path / "d.csv"), "-t", "kind", "--attack", "0.1", "--checkpoint", str(tmp_path / "c.hwp")]
+    ended = CliRunner().invoke(app, [*command, "--time-limit", "0.05"])
+    assert ended.exit_code == 0, ended.output
+    ended = CliRunner().invoke(app, [*command, "--json"])
+    assert ended.exit_code == 0, ended.output
+    assert json.loads(ended.stdout)["status"] == "optimal"
+    assert hardwood_checker.check(tmp_path / "c.hwp", tmp_path / "d.csv").is_optimal

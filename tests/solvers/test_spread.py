@@ -1,0 +1,135 @@
+"""One search on many workers: the same answer, whatever becomes of them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hardwood_checker
+from hardwood import InvalidInputError, Problem, RobustTreeClassifier, solve
+from hardwood.solvers.result import EndReason, Status
+from hardwood.solvers.search import cluster as cluster_module
+from hardwood.solvers.search.station import Commission
+from hardwood.solvers.solve import SolverFailureWarning
+
+distributed = pytest.importorskip("distributed")
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+
+def problem_of(seed: int, n: int = 120, depth: int = 3) -> tuple[Any, Any, Problem]:
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 60, (n, 3)) / 10
+    y = (X[:, 0] + rng.normal(0, 2, n) > 3).astype(int)
+    return X, y, Problem.from_data(X, y, 0.1, depth)
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as workers,
+        distributed.Client(workers, set_as_default=False) as client,
+    ):
+        yield client
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_cluster_finds_what_one_machine_finds(seed: int, client: Any, tmp_path: Path) -> None:
+    X, y, problem = problem_of(seed)
+    alone = solve(problem)
+    spread = solve(problem, client=client, checkpoint=tmp_path / "run.hwp" if seed else None)
+    assert (spread.objective, spread.bound, spread.status) == (alone.objective, alone.bound, alone.status)
+    if seed:
+        assert hardwood_checker.check(tmp_path / "run.hwp", X, y).is_optimal
+    assert not [key for key, seat in cluster_module._SEATS.items() if not seat.station.control.stopped]
+
+
+def test_a_search_that_began_here_goes_on_on_a_cluster(client: Any, tmp_path: Path) -> None:
+    X, y, problem = problem_of(7)
+    stopped = solve(problem, checkpoint=tmp_path / "run.hwp", options={"effort": 5000})
+    assert stopped.status is not Status.OPTIMAL
+    solve(problem, client=client, checkpoint=tmp_path / "run.hwp")
+    assert hardwood_checker.check(tmp_path / "run.hwp", X, y).is_optimal
+
+
+def test_limits_hold_on_a_cluster_too(client: Any) -> None:
+    _, _, problem = problem_of(1, n=2000, depth=5)
+    result = solve(problem, client=client, time_limit=2)
+    assert result.stopped_by is EndReason.TIME_LIMIT
+    assert 0 < result.bound <= result.objective
+
+
+def test_an_estimator_takes_the_address_of_a_scheduler(client: Any) -> None:
+    X, y, problem = problem_of(2)
+    clf = RobustTreeClassifier(3, attack=0.1, client=client.scheduler.address).fit(X, y)
+    assert clf.result_.objective == solve(problem).objective
+    with pytest.raises(InvalidInputError, match="no Dask scheduler"):
+        RobustTreeClassifier(3, attack=0.1, client="nonsense://x").fit(X, y)
+
+
+def test_a_slice_without_its_station_says_so(client: Any) -> None:
+    _, _, problem = problem_of(3)
+    commission = Commission(problem, {}, 0, False)
+    task = cluster_module.Slice("none", "here", stream=5, turn=1, fresh=6, best=0, seconds=0.1, duty=None)
+    assert cluster_module.do_slice(commission, task).stream == -1
+
+
+@pytest.mark.slow
+def test_workers_may_die_and_others_join(tmp_path: Path) -> None:
+    X, y, problem = problem_of(5, n=600, depth=3)
+    alone = solve(problem)
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as workers,
+        distributed.Client(workers, set_as_default=False) as client,
+    ):
+        pids = list(client.run(os.getpid).values())
+
+        def trouble() -> None:
+            for pid in pids:
+                time.sleep(1.5)
+                os.kill(pid, signal.SIGKILL)
+            workers.scale(3)
+
+        thread = threading.Thread(target=trouble)
+        thread.start()
+        result = solve(problem, client=client, checkpoint=tmp_path / "run.hwp")
+        thread.join()
+    assert (result.objective, result.status) == (alone.objective, alone.status)
+    assert hardwood_checker.check(tmp_path / "run.hwp", X, y).is_optimal
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_dies_leaves_what_was_proven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import subprocess
+    import sys
+
+    monkeypatch.setattr(cluster_module, "PATIENCE", 2.0)
+    _, _, problem = problem_of(5, n=2000, depth=4)
+    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard"]
+    file = tmp_path / "scheduler.json"
+    scheduler = subprocess.Popen([*command, "--scheduler-file", str(file)], stderr=subprocess.DEVNULL)
+    client = distributed.Client(scheduler_file=str(file), timeout=60, set_as_default=False)
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file", str(file), "--no-dashboard"],
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        client.wait_for_workers(1, timeout=60)
+        threading.Timer(6.0, scheduler.kill).start()
+        with pytest.warns(SolverFailureWarning, match="scheduler"):
+            result = solve(problem, client=client, checkpoint=tmp_path / "run.hwp", time_limit=60)
+        assert result.failure is not None
+    finally:
+        for process in (scheduler, worker):
+            process.kill()
+            process.wait()
+        client.close(timeout=2)
+    again = solve(problem, checkpoint=tmp_path / "run.hwp", time_limit=2)
+    assert again.bound >= result.bound
