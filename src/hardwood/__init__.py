@@ -19,6 +19,7 @@ from hardwood.solvers.solve import solve
 from hardwood.tree.tree import Tree
 
 if TYPE_CHECKING:
+    from hardwood.ensembles.chunked import learn_in_chunks
     from hardwood.ensembles.conversion import as_ensemble
     from hardwood.ensembles.verification import Robustness, robustness
     from hardwood.estimators.boosting import RobustBoostingClassifier
@@ -58,6 +59,7 @@ __all__ = [
     "attack_samples",
     "choose_epsilons",
     "epsilon_curve",
+    "learn_in_chunks",
     "load_model",
     "make_adversarial_scorer",
     "relabel",
@@ -78,6 +80,7 @@ _LAZY = {
     "Robustness": "hardwood.ensembles.verification",
     "TreantClassifier": "hardwood.estimators.treant",
     "as_ensemble": "hardwood.ensembles.conversion",
+    "learn_in_chunks": "hardwood.ensembles.chunked",
     "robustness": "hardwood.ensembles.verification",
     "make_adversarial_scorer": "hardwood.estimators.cross_validation",
 }

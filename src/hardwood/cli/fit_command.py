@@ -166,7 +166,7 @@ def _parts(
     if proof is not None:
         if holdout:
             raise InvalidInputError(
-                f"--proof or --checkpoint with --holdout {holdout:g}: a proof is about all rows of a file, so none can be held out; "
+                f"--proof or --checkpoint with --holdout {holdout:g}: a proof is about all rows of a file; "
                 "test on another file with --test"
             )
         return samples, None

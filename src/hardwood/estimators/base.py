@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from hardwood.arrays import FloatArray
 from hardwood.attack.model import AttackModel
 from hardwood.data.categories import CategoryEncoding
+from hardwood.data.chunks import is_chunked, over_chunks
 from hardwood.data.frames import Table, as_table, check_finite, check_is_table, column_names, rounding_of
 from hardwood.data.labels import as_labels, encode_labels
 from hardwood.data.weights import weighted_share
@@ -224,7 +225,10 @@ class BaseRobustTree(BaseRobustClassifier):
         return self.tree_.encoding
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of each row of X."""
+        """Return the class of each row of X; for a Dask array or dataframe lazily, chunk by chunk."""
+        if is_chunked(X):
+            lazily: NDArray[Any] = over_chunks(self.predict, X, self.classes_.dtype)
+            return lazily
         table = self._validate(X)
         return self.tree_.predict(table)
 
@@ -274,7 +278,7 @@ class BaseRobustTree(BaseRobustClassifier):
         attack : anything `AttackModel.parse` takes, or None
             The attack that the tree was learned against by default.
         """
-        table = self._validate(X)
+        table = X if is_chunked(X) else self._validate(X)
         return adversarial_accuracy(self.tree_, table, y, self._attack_or(attack), sample_weight)
 
     def attack_samples(self, X: Any, y: Any, *, attack: Any = None) -> FloatArray:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import time
 import warnings
 from typing import Any
 
-from hardwood.data.weights import weighted_share
+import numpy as np
+
+from hardwood.data.chunks import chunks_of, is_chunked
+from hardwood.data.weights import as_weights, weighted_share
+from hardwood.errors import InvalidInputError
 from hardwood.tree.attacked import AttackedData
 from hardwood.tree.tree import Tree
 
@@ -19,19 +25,38 @@ def adversarial_accuracy(
     ----------
     model : Tree, or anything `hardwood.as_ensemble` takes
         A tree, a fitted forest, boosted trees, a pipeline, a saved model.
-    X : array-like of shape (n_samples, n_features)
-    y : array-like of shape (n_samples,)
+    X : array-like of shape (n_samples, n_features), dask array or dataframe
+        A Dask collection is read chunk by chunk; one chunk is in memory at a time.
+    y : array-like of shape (n_samples,), dask array or series
     attack : anything `AttackModel.parse` takes
         In the units of X.
-    sample_weight : array-like of shape (n_samples,) or None
+    sample_weight : like y, or None
     time_limit : float or None
         Seconds, for ensembles; a single tree needs none. Samples that are undecided when they are over count as lost,
         and a warning says how many; `hardwood.robustness` tells them apart.
     """
+    if is_chunked(X):
+        return _over_chunks(model, X, y, attack, sample_weight, time_limit)
     if not isinstance(model, Tree):
         return _of_ensemble(model, X, y, attack, sample_weight, time_limit)
     right = ~AttackedData.prepare(model, X, y, attack).fooled()
     return weighted_share(right, sample_weight)
+
+
+def _over_chunks(model: Any, X: Any, y: Any, attack: Any, sample_weight: Any, time_limit: float | None) -> float:
+    ends = math.inf if time_limit is None else time.perf_counter() + time_limit
+    right = total = 0.0
+    for values, labels, weight in chunks_of(X, y, sample_weight):
+        if len(values) == 0 or (weight is not None and not np.asarray(weight).any()):
+            continue
+        here = float(as_weights(weight, len(values)).sum())
+        left = None if time_limit is None else max(0.0, ends - time.perf_counter())
+        share = adversarial_accuracy(model, values, labels, attack, weight, time_limit=left)
+        right += round(share * here) if weight is None else share * here
+        total += here
+    if total == 0:
+        raise InvalidInputError("X has no rows with weight")
+    return right / total
 
 
 def _of_ensemble(model: Any, X: Any, y: Any, attack: Any, sample_weight: Any, time_limit: float | None) -> float:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from hardwood import _core
 from hardwood.arrays import BoolArray, FloatArray, IntArray
 from hardwood.data.categories import CategoryEncoding
+from hardwood.data.chunks import is_chunked, over_chunks
 from hardwood.data.frames import Table, as_table, check_finite, has_missing
 from hardwood.errors import InvalidInputError
 from hardwood.plain_data import printable
@@ -162,7 +163,10 @@ class Tree(Structure):
         return passes
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of each row of X."""
+        """Return the class of each row of X; for a Dask array or dataframe lazily, chunk by chunk."""
+        if is_chunked(X):
+            lazily: NDArray[Any] = over_chunks(self.predict, X, self.classes.dtype)
+            return lazily
         return self.classes[self.label[self.apply(X)]]
 
     def rows(self, X: Any) -> FloatArray:

@@ -22,7 +22,7 @@ from typing import Any
 
 from hardwood.errors import HardwoodError, InvalidInputError, MissingEngineError
 from hardwood.solvers.search.model import SearchModel
-from hardwood.solvers.search.station import Commission, Duty, News, Part, Station
+from hardwood.solvers.search.station import Commission, Duty, News, RootPart, Station
 
 LEASE = 30.0
 """Seconds that a station searches on after its last slice."""
@@ -143,7 +143,7 @@ def tell_cost(search: str, cost: int) -> None:
             seat.station.offer(cost)
 
 
-def take_back(search: str, slot: str) -> list[Part]:
+def take_back(search: str, slot: str) -> list[RootPart]:
     """Return what a station on this worker has not begun."""
     seat = _SEATS.get((search, slot))
     return [] if seat is None else seat.station.give_back()
@@ -283,7 +283,7 @@ class Workers:
             self._best = cost
             self._asked(self._client.run, tell_cost, self._search, cost, on_error="ignore")
 
-    def give_back(self, slot: str) -> list[Part]:
+    def give_back(self, slot: str) -> list[RootPart]:
         """Return parts that a station has not begun."""
         there = self._slots.get(slot)
         if there is None:

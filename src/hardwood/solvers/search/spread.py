@@ -24,7 +24,7 @@ from hardwood.solvers.run import Run
 from hardwood.solvers.search.model import SearchModel
 from hardwood.solvers.search.options import core_options
 from hardwood.solvers.search.root import POLL, stages_of
-from hardwood.solvers.search.station import Commission, Duty, News, Part, Station
+from hardwood.solvers.search.station import Commission, Duty, News, RootPart, Station
 from hardwood.tree.index_tree import IndexTree
 
 PARTS_PER_STATION = 16
@@ -49,9 +49,9 @@ class Ledger:
             part = self.bound[feature][first:end]
             np.maximum(part, bound, out=part)
 
-    def open_parts(self, cutoff: int, within: Sequence[Part] | None = None) -> list[Part]:
+    def open_parts(self, cutoff: int, within: Sequence[RootPart] | None = None) -> list[RootPart]:
         """Return the runs of candidates of which less than the cutoff is proven."""
-        found: list[Part] = []
+        found: list[RootPart] = []
         for feature, first, end in within or [(j, 0, len(bound)) for j, bound in enumerate(self.bound)]:
             is_open = self.bound[feature][first:end] < cutoff
             edges = np.flatnonzero(np.diff(np.concatenate([[False], is_open, [False]]))) + first
@@ -84,7 +84,7 @@ class Team(Protocol):
     def offer(self, cost: int) -> None:
         """Tell all that a tree of this cost is known."""
 
-    def give_back(self, slot: str) -> list[Part]:
+    def give_back(self, slot: str) -> list[RootPart]:
         """Return parts that a station has not begun."""
 
     def close(self) -> None:
@@ -125,7 +125,7 @@ class Threads:
         for station in self._stations.values():
             station.offer(cost)
 
-    def give_back(self, slot: str) -> list[Part]:
+    def give_back(self, slot: str) -> list[RootPart]:
         """Return parts that a station has not begun."""
         return self._stations[slot].give_back()
 
@@ -160,7 +160,7 @@ class _Spread:
         self.ledger = Ledger([candidates.n_candidates(j) for j in range(model.problem.n_features)])
         self.best = model.in_parts(run.best_objective)
         self.doing: dict[str, Duty] = {}
-        self.queue: list[Part] = []
+        self.queue: list[RootPart] = []
         self.has_given_up = False
         if saved is not None:
             self.ledger.note(saved.settled)
@@ -205,7 +205,7 @@ class _Spread:
             self._collect(POLL, writes=self.saved is None or self.saved.is_due)
             self.run.progress(settled=self.ledger.settled_share(target))
 
-    def _in_pieces(self, parts: list[Part]) -> list[Part]:
+    def _in_pieces(self, parts: list[RootPart]) -> list[RootPart]:
         """Cut parts so that there are more of them than stations."""
         n = max(1, len(self.team.slots()))
         if n == 1:
@@ -237,7 +237,7 @@ class _Spread:
         self.doing[slot] = duty
         self.team.give(slot, duty)
 
-    def _taken_back(self) -> list[Part]:
+    def _taken_back(self) -> list[RootPart]:
         """Return what the station with the most left to do has not begun."""
         open_by_slot = {
             slot: sum(end - first for _, first, end in self.ledger.open_parts(duty.target, duty.parts))

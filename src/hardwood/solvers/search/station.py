@@ -24,7 +24,7 @@ from hardwood.solvers.search.options import core_options
 from hardwood.solvers.stopping import Interrupt, TimeLimit
 from hardwood.tree.index_tree import IndexTree
 
-Part = tuple[int, int, int]
+RootPart = tuple[int, int, int]
 """Feature, first and end of a range of candidates at the root."""
 
 
@@ -60,7 +60,7 @@ class Duty:
 
     Attributes
     ----------
-    parts : sequence of Part, or None
+    parts : sequence of RootPart, or None
         To be settled; None: look for good trees.
     target, best : int
         Trees of interest cost less than the target, and than `best` by a step; in parts of a weight.
@@ -70,7 +70,7 @@ class Duty:
         The best one so far.
     """
 
-    parts: Sequence[Part] | None
+    parts: Sequence[RootPart] | None
     target: int = 0
     best: int = 0
     seconds: float = np.inf
@@ -168,7 +168,7 @@ class Station:
         """Take note that a tree of this cost, in parts, is known elsewhere."""
         self._core.offer(cost)
 
-    def give_back(self) -> list[Part]:
+    def give_back(self) -> list[RootPart]:
         """Return parts that were not begun yet."""
         return [] if self._scout is not None else self._core.give_back()
 
