@@ -47,12 +47,22 @@ struct Rounding
     return isWhole(x / step) && isWhole(radius / step);
 }
 
+[[nodiscard]] inline double ulpAround(double x, double radius, Rounding rounding)
+{
+    return std::max(spacing(std::abs(x) + radius) * rounding.relative, rounding.least);
+}
+
+// By how much an end may be wrong if anything was rounded.
+[[nodiscard]] inline double roundingNoise(double x, double radius, Rounding rounding)
+{
+    return radius > 0 ? std::max(1e-9 * radius, 4 * ulpAround(x, radius, rounding)) : 0.0;
+}
+
 [[nodiscard]] inline double noise(double x, double radius, Rounding rounding)
 {
-    if (!(radius > 0))
+    if (!(radius > 0) || nothingWasRounded(x, radius, ulpAround(x, radius, rounding), rounding))
         return 0.0;
-    auto const ulp = std::max(spacing(std::abs(x) + radius) * rounding.relative, rounding.least);
-    return nothingWasRounded(x, radius, ulp, rounding) ? 0.0 : std::max(1e-9 * radius, 4 * ulp);
+    return roundingNoise(x, radius, rounding);
 }
 
 [[nodiscard]] inline double lowerEnd(double x, double radius, Rounding rounding)

@@ -102,6 +102,20 @@ def nearest_wrong_points(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the nearest point inside each row's box that lies in a region of another label, and its distance."""
 
+def largest_factors(
+    region_low: FloatArray,
+    region_high: FloatArray,
+    region_label: IntArray,
+    low: FloatArray,
+    high: FloatArray,
+    down: FloatArray,
+    up: FloatArray,
+    group: IntArray,
+    rounding: FloatArray,
+    label: IntArray,
+) -> FloatArray:
+    """Return the largest multiple of the attack under which each row keeps out of all regions of another label."""
+
 # Boxes that meet, given by the ranks of their ends.
 
 class BoxIndex:

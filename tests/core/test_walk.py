@@ -7,6 +7,8 @@ import pytest
 
 from core.cases import RandomTree, random_boxes, random_ranks, random_tree
 from hardwood import _core
+from hardwood.data.frames import EXACT_DOUBLE
+from hardwood.problem.boxes import lower_end, upper_end
 
 
 def reached(tree: RandomTree, lower: list[float], upper: list[float], node: int = 0) -> set[int]:
@@ -81,7 +83,35 @@ def check_nearest_points(rng: np.random.Generator) -> None:
             assert np.isnan(points[i]).all()
 
 
-@pytest.mark.parametrize("check", [check_walks, check_walks_on_ranks, check_nearest_points])
+def check_largest_factors(rng: np.random.Generator) -> None:
+    n, p, r, groups = int(rng.integers(0, 10)), int(rng.integers(1, 4)), int(rng.integers(1, 6)), 2
+    X = np.ascontiguousarray(rng.integers(0, 40, (n, p)) / rng.choice([1, 4, 10]))
+    down, up = rng.choice([0.0, 0.1, 0.25, 1.0, np.inf], (2, groups, p))
+    low = rng.integers(0, 9, (r, p)) / 2
+    high = low + rng.integers(1, 4, (r, p)) / 2
+    low[rng.random((r, p)) < 0.2], high[rng.random((r, p)) < 0.2] = -np.inf, np.inf
+    region_label, label, group = rng.integers(0, 3, r), rng.integers(0, 3, n), rng.integers(0, groups, n)
+    rounding = np.ascontiguousarray(EXACT_DOUBLE)
+    factor = _core.largest_factors(low, high, region_label, X, X, down, up, group, rounding, label)
+
+    def keeps_out(i: int, times: float) -> bool:
+        reach = [np.zeros(p) if times == 0 else times * radius[group[i]] for radius in (down, up)]
+        lower, upper = lower_end(X[i], reach[0]), upper_end(X[i], reach[1])
+        outside = ((lower > high) | (upper <= low)).any(axis=1)
+        return bool(outside[region_label != label[i]].all())
+
+    for i in range(n):
+        if factor[i] == -np.inf:
+            assert not keeps_out(i, 0.0)
+        elif factor[i] == np.inf:
+            assert keeps_out(i, 0.0)
+            assert keeps_out(i, 1e6)
+        else:
+            assert keeps_out(i, float(factor[i]))
+            assert not keeps_out(i, float(factor[i]) * (1 + 1e-8) + 1e-9)
+
+
+@pytest.mark.parametrize("check", [check_walks, check_walks_on_ranks, check_nearest_points, check_largest_factors])
 @pytest.mark.parametrize("seed", range(60))
 def test_walks_are_those_of_the_definition(check: object, seed: int) -> None:
     check(np.random.default_rng(seed))

@@ -188,6 +188,25 @@ auto pyNearestWrongPoints(FloatRows regionLow, FloatRows regionHigh, Ints region
     return nb::make_tuple(handOver(std::move(point), samples.X.rows(), samples.X.columns()),
                           handOver(std::move(distance)));
 }
+
+auto pyLargestFactors(FloatRows regionLow, FloatRows regionHigh, Ints regionLabel, FloatRows low, FloatRows high,
+                      FloatRows down, FloatRows up, Ints group, FloatRows rounding, Ints label)
+{
+    auto const regions = regionsOf(regionLow, regionHigh, regionLabel);
+    auto const arrays = attackedOf(low, high, down, up, group, rounding);
+    auto const own = spanOf(label);
+    require(own.size() == arrays.attacked.low.rows(), "label must have an entry per sample");
+    require(arrays.attacked.low.columns() == regions.low.columns(),
+            "the regions and the samples must have the same features");
+    auto factor = Array<double>::unwritten(own.size());
+    {
+        nb::gil_scoped_release unlocked;
+        Interruptible control;
+        largestFactors(regions, arrays.attacked, own, factor.view(), control);
+    }
+    raisePending();
+    return handOver(std::move(factor));
+}
 }  // namespace
 
 void bindWalk(nb::module_ &m)
@@ -217,5 +236,9 @@ void bindWalk(nb::module_ &m)
           array("region_label"), array("X"), array("lower"), array("upper"), array("label"),
           "Return the L-infinity-nearest point inside each row's box that lies in a region of another label, and its "
           "distance; NaN and infinity where there is none.");
+    m.def("largest_factors", pyLargestFactors, array("region_low"), array("region_high"), array("region_label"),
+          array("low"), array("high"), array("down"), array("up"), array("group"), array("rounding"), array("label"),
+          "Return the largest multiple of the attack under which each row keeps out of all regions of another label: "
+          "-inf for one that stands in such a region, inf where no multiple leads into one.");
 }
 }  // namespace hardwood

@@ -81,12 +81,6 @@ class AttackedData:
         before_next = np.maximum(low, np.nextafter(low + 1, -np.inf))
         return np.where(limits.integer, before_next, low), high, label
 
-    def radii(self) -> tuple[FloatArray, FloatArray]:
-        """How far the attacker moves each feature of each sample down and up, of shape (n_samples, n_features)."""
-        classes, group = _groups(self.attack, self.tree, self.label)
-        down, up = self.attack.reach(self.tree.n_features, self.names, classes)
-        return down[group], up[group]
-
     @property
     def is_plain(self) -> bool:
         """Whether all features are numbers that are there, so that distances make sense."""
