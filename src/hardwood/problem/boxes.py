@@ -77,13 +77,6 @@ def noise(x: FloatArray, reach: FloatArray, rounding: FloatArray = EXACT_DOUBLE)
         return np.where(is_rounded & (reach > 0), np.maximum(RELATIVE_NOISE * reach, ULPS * ulp), 0.0)
 
 
-def rounding_noise(x: FloatArray, reach: FloatArray, rounding: FloatArray = EXACT_DOUBLE) -> FloatArray:
-    """Return by how much the ends ``x ± reach`` may be wrong if anything was rounded; parameters as in `noise`."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        most = np.maximum(RELATIVE_NOISE * reach, ULPS * _ulp(x, reach, rounding))
-        return np.where(reach > 0, most, 0.0)
-
-
 def _ulp(x: FloatArray, reach: FloatArray, rounding: FloatArray) -> FloatArray:
     """Return the distance of the numbers next to |x| + reach in the type of the data: a power of two."""
     relative, least = rounding
