@@ -17,6 +17,7 @@ from hardwood.bounds import matching_bound
 from hardwood.data.weights import weighted_share
 from hardwood.errors import InvalidInputError
 from hardwood.estimators.base import BaseRobustTree
+from hardwood.estimators.ensemble_selection import AnswersOfEnsemble, EnsembleSearch, best_ensemble
 from hardwood.estimators.trees import RobustTreeClassifier
 from hardwood.evaluation.metrics import adversarial_accuracy
 from hardwood.evaluation.selection import Candidate, best_candidate, combinations
@@ -139,7 +140,7 @@ class _Fold:
     test: NDArray[np.intp]
 
 
-class RobustTreeCV(BaseRobustTree):
+class RobustTreeCV(AnswersOfEnsemble, BaseRobustTree):
     """Robust tree whose depth is chosen by cross-validation on accuracy under attack.
 
     As in Vos & Verwer, AAAI 2022: stratified folds, the best mean adversarial accuracy wins; of several equally good
@@ -153,6 +154,9 @@ class RobustTreeCV(BaseRobustTree):
     ----------
     attack : number, sequence, mapping or AttackModel
         The real attack; anything `AttackModel.parse` takes.
+    estimator : None, RobustBoostingClassifier or RobustForestClassifier
+        None chooses a tree. An ensemble keeps its own parameters but depth, attack and, for boosting, the number of
+        rounds, which are chosen; ``best_estimator_`` answers, and there is no ``tree_`` and no ``result_``.
     max_depths : sequence of int
         Depths to choose from.
     radius_factors : sequence of float
@@ -192,6 +196,7 @@ class RobustTreeCV(BaseRobustTree):
         self,
         *,
         attack: Any = 0.0,
+        estimator: Any = None,
         max_depths: Sequence[int] = (1, 2, 3),
         radius_factors: Sequence[float] = (1.0,),
         leaf_penalties: Sequence[float] = (0.0,),
@@ -209,6 +214,7 @@ class RobustTreeCV(BaseRobustTree):
         verbose: int = 0,
     ) -> None:
         self.attack = attack
+        self.estimator = estimator
         self.max_depths = max_depths
         self.radius_factors = radius_factors
         self.leaf_penalties = leaf_penalties
@@ -241,6 +247,8 @@ class RobustTreeCV(BaseRobustTree):
             _checked(self.leaf_penalties, "leaf_penalties", FINITE),
         )
         problem, attack = self._make_problem(X, y, sample_weight)
+        if self.estimator is not None:
+            return self._choose_ensemble(X, y, sample_weight, problem, attack)
         # One problem over all data per radius: a fold is some of its rows, cut out without looking at the data again.
         problems = {
             factor: problem
@@ -262,6 +270,17 @@ class RobustTreeCV(BaseRobustTree):
         asked = problem.replace(max_depth=best.max_depth, leaf_penalty=best.leaf_penalty)
         return self._keep(asked, attack, _judged(self.best_estimator_.result_, asked, best.radius_factor))
 
+    def _choose_ensemble(self, X: Any, y: Any, weight: Any, problem: Problem, attack: AttackModel) -> Self:
+        search = EnsembleSearch(self.estimator, self.max_depths, self.radius_factors, self.time_limit)
+        folds = [(fold.train, fold.test) for fold in self._folds(problem)]
+        scores = search.scores(X, y, weight, attack, folds)
+        best = best_ensemble(scores)
+        self._keep_scores(scores, best)
+        self.best_estimator_ = search.learner(best, attack).fit(X, y, weight)
+        self.training_attack_, self.attack_ = self.best_estimator_.attack_, attack
+        self.classes_ = problem.classes
+        return self
+
     def _folds(self, problem: Problem) -> list[_Fold]:
         labels = problem.classes[problem.label]
         try:
@@ -270,13 +289,10 @@ class RobustTreeCV(BaseRobustTree):
         except (ValueError, TypeError) as error:
             raise InvalidInputError(f"cv={self.cv!r} cannot be used: {error}") from error
 
-    def _keep_scores(self, scores: Mapping[Candidate, Sequence[float]], best: Candidate) -> None:
+    def _keep_scores(self, scores: Mapping[Any, Sequence[float]], best: Any) -> None:
         by_fold = np.array(list(scores.values()))
         self.cv_results_ = {
-            **{
-                name: np.array(column)
-                for name, column in zip(Candidate._fields, zip(*scores, strict=True), strict=True)
-            },
+            **{name: np.array(column) for name, column in zip(best._fields, zip(*scores, strict=True), strict=True)},
             "mean_test_score": by_fold.mean(axis=1),
             "std_test_score": by_fold.std(axis=1),
             "split_test_scores": by_fold,
