@@ -11,6 +11,10 @@ from typing import Any
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "src"))
+sys.path.insert(0, str(HERE))
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+from blocks import with_outputs  # noqa: E402
 
 from hardwood import __version__  # noqa: E402
 
@@ -25,6 +29,7 @@ html_theme = "furo"
 html_title = f"hardwood {__version__}"
 default_role = "py:obj"
 myst_heading_anchors = 3
+myst_enable_extensions = ["deflist"]
 autosummary_generate = True
 templates_path = ["_templates"]
 autodoc_typehints = "none"
@@ -33,14 +38,14 @@ numpydoc_show_class_members = False
 BENCHMARKS = HERE.parent / "benchmarks"
 TABLES = HERE / "results" / "tables"
 RESULTS_BLOCK = re.compile(r"^```\{results\} (?P<name>[\w-]+)(?: (?P<number>\d+))?\n```$", re.MULTILINE)
-PICTURES = ("plot_tree_and_regions", "plot_robustness", "plot_convergence")
+PICTURES = ("plot_what_each_loses", "plot_tree_and_regions", "plot_robustness", "plot_convergence")
 
 
 def draw_pictures(app: Any) -> None:
     """Run the examples that draw, where their pictures are missing."""
     folder = HERE / "pictures"
     folder.mkdir(exist_ok=True)
-    if len(list(folder.glob("*.png"))) >= 4:
+    if len(list(folder.glob("*.png"))) >= 5:
         return
     environment = {**os.environ, "PYTHONPATH": str(HERE.parent / "src"), "MPLBACKEND": "Agg"}
     for name in PICTURES:
@@ -86,6 +91,11 @@ def include_results(app: Any, page: str, source: list[str]) -> None:
     source[0] = RESULTS_BLOCK.sub(text_of, source[0])
 
 
+def run_code(app: Any, page: str, source: list[str]) -> None:
+    """Run the code of a page and show what it gives under each block."""
+    source[0] = with_outputs(source[0], page)
+
+
 def leave_out_foreign_methods(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
     """Leave out what scikit-learn adds to every estimator for its metadata routing."""
     return True if name == "get_metadata_routing" or name.endswith("_request") else None
@@ -97,4 +107,5 @@ def setup(app: Any) -> None:
     app.connect("builder-inited", write_tables_of_experiments)
     app.connect("builder-inited", write_options)
     app.connect("source-read", include_results)
+    app.connect("source-read", run_code)
     app.connect("autodoc-skip-member", leave_out_foreign_methods)

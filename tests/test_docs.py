@@ -2,43 +2,30 @@ from __future__ import annotations
 
 import doctest
 import importlib
-import json
+import importlib.util
 import pkgutil
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
-import numpy as np
-import pandas as pd
 import pytest
 
 import hardwood
+from cli_runner import run
 
 ROOT = Path(__file__).resolve().parents[1]
+TASKS = ROOT / "docs" / "tasks.md"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-JSON = re.compile(r"^```json\n(.*?)^```", re.MULTILINE | re.DOTALL)
+PYTHON = re.compile(r"^```python\n", re.MULTILINE)
+CONSOLE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(hardwood.__path__, "hardwood.")
     if not module.name.startswith("hardwood.__main__")
 )
-
-
-def what_pages_speak_of() -> dict[str, Any]:
-    """Return the names that a page may use without defining them: a table X with labels y, and all public names."""
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame(rng.random((80, 3)), columns=["income", "hours", "age"])
-    y = (X["income"] + 0.3 * rng.random(80) > 0.6).astype(int)
-    return {
-        **{name: getattr(hardwood, name) for name in hardwood.__all__},
-        "__name__": "page",
-        "X": X,
-        "y": y,
-        "problem": hardwood.Problem.from_data(X, y, 0.1),
-    }
 
 
 @pytest.mark.parametrize(
@@ -47,15 +34,44 @@ def what_pages_speak_of() -> dict[str, Any]:
 def test_code_on_the_pages_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mpl.use("Agg")
     monkeypatch.chdir(tmp_path)
-    text = page.read_text(encoding="utf-8")
-    for block in JSON.findall(text):
-        Path("attacker.json").write_text(json.dumps(json.loads(block)))
-    scope = what_pages_speak_of()
-    for block in PYTHON.findall(text):
-        if "dask_jobqueue" in block:
-            continue  # needs a cluster
-        exec(compile(block, str(page), "exec"), scope)
+    for _ in blocks().run_page(page.read_text(encoding="utf-8"), str(page)):
+        pass
     plt.close("all")
+
+
+def test_the_session_of_the_readme_gives_what_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "90")
+    exec(re.findall(r"^```python\n(.*?)^```", TASKS.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)[0], {})
+    [session] = CONSOLE.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    for part in session.removeprefix("$ ").split("\n$ "):
+        command, _, shown = part.partition("\n")
+        given = run(*shlex.split(command)[1:])
+        assert told(given) == told(shown), command
+
+
+def told(text: str) -> list[str]:
+    """Return the lines of an output without blanks at their ends and without seconds, which nobody can promise."""
+    lines = [line.rstrip() for line in text.splitlines() if line.strip()]
+    return [re.sub(r"seconds +[\d.]+", "seconds", line) for line in lines]
+
+
+def test_what_the_readme_says_of_the_demo_is_what_was_measured() -> None:
+    said = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    [row] = [row for row in results_of("demo") if (row["data"], row["radius"]) == ("breast cancer", "5 %")]
+    for learner in ("CART", "GROOT", "optimal"):
+        assert row[learner].partition(" / ")[2] in said
+    as_is = {learner: float(row[learner].partition(" / ")[0]) for learner in ("CART", "GROOT", "optimal")}
+    assert max(as_is, key=lambda name: as_is[name]) == "optimal"
+    assert f"({as_is['optimal']} %)" in said
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for page in PAGES:
+        text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        for target in re.findall(r"\]\(([^)#\s]+)", text):
+            if not re.match(r"[a-z]+:", target):
+                assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
 def test_the_reference_lists_what_the_packages_export() -> None:
@@ -66,6 +82,16 @@ def test_the_reference_lists_what_the_packages_export() -> None:
         names = importlib.import_module(f"hardwood.{room}").__all__
         exported |= {f"{room}.{name}" for name in names if name not in hardwood.__all__}
     assert listed == exported
+
+
+def blocks() -> Any:
+    """The module that runs code of pages when they are built."""
+    spec = importlib.util.spec_from_file_location("blocks", ROOT / "docs" / "blocks.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def results_of(name: str) -> list[dict[str, str]]:

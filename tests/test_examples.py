@@ -12,6 +12,7 @@ PICTURES = {
     "plot_tree_and_regions": ["regions.png", "tree.png"],
     "plot_robustness": ["robustness.png"],
     "plot_convergence": ["convergence.png"],
+    "plot_what_each_loses": ["what-each-loses.png"],
 }
 
 

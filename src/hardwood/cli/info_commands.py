@@ -92,10 +92,10 @@ def demo(
     X, X_test, y, y_test = train_test_split(
         bunch.data, bunch.target_names[bunch.target], test_size=0.3, stratify=bunch.target, random_state=0
     )
-    attack = AttackModel.fraction_of_range(0.07).fit(X)
+    attack = AttackModel.fraction_of_range(0.05).fit(X)
     typer.echo(
         f"Breast tumours: {len(X)} samples to learn from, {len(X_test)} to test, {X.shape[1]} features.\n"
-        "The attacker may move every feature by 7 % of its range.\n"
+        "The attacker may move every feature by 5 % of its range.\n"
     )
     plain = from_sklearn(DecisionTreeClassifier(max_depth=depth, random_state=0).fit(X, y))
     greedy = GreedyRobustTreeClassifier(depth, attack=attack).fit(X, y)
