@@ -8,8 +8,16 @@ from hardwood._version import __version__
 from hardwood.attack.model import AttackModel
 from hardwood.attack.rules import AttackRules
 from hardwood.bounds import adversarial_accuracy_bound, choose_epsilons, epsilon_curve, robust_feature_report
-from hardwood.errors import HardwoodError, InvalidInputError, MissingEngineError, SolverError, WholeNumbersWarning
+from hardwood.errors import (
+    HardwoodError,
+    InvalidInputError,
+    MissingEngineError,
+    OneHotWarning,
+    SolverError,
+    WholeNumbersWarning,
+)
 from hardwood.evaluation.adversarial import attack_samples, robust_radius
+from hardwood.evaluation.costs import AttackCosts, attack_cost
 from hardwood.evaluation.metrics import accuracy, adversarial_accuracy
 from hardwood.export.model_file import Model, load_model
 from hardwood.problem.problem import Problem
@@ -30,6 +38,7 @@ if TYPE_CHECKING:
     from hardwood.estimators.trees import GreedyRobustTreeClassifier, RobustTreeClassifier
 
 __all__ = [
+    "AttackCosts",
     "AttackModel",
     "AttackRules",
     "EndReason",
@@ -38,6 +47,7 @@ __all__ = [
     "InvalidInputError",
     "MissingEngineError",
     "Model",
+    "OneHotWarning",
     "Problem",
     "Result",
     "RobustBoostingClassifier",
@@ -56,6 +66,7 @@ __all__ = [
     "adversarial_accuracy",
     "adversarial_accuracy_bound",
     "as_ensemble",
+    "attack_cost",
     "attack_samples",
     "choose_epsilons",
     "epsilon_curve",

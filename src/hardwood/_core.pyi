@@ -24,6 +24,47 @@ class Control:
     def stopped(self) -> bool:
         """Whether somebody asked for an end or the deadline has passed."""
 
+class PricedSearch:
+    """Search for the best tree against attackers who pay; see src/core/priced/search.h.
+
+    Prices are whole units, `affordable` what every sample can spend. Thresholds ``begin[j]`` to ``begin[j + 1]`` belong
+    to feature j; `left` and `right` hold, feature by feature and sample by sample, what it costs to get to at most
+    and above each of them. A feature may be the column of a `category` of a `group`, with one threshold; then
+    `category_cost` holds, group by group and sample by sample, what it costs to become each category, none last.
+    """
+
+    def __init__(
+        self,
+        begin: IntArray,
+        left: IntArray,
+        right: IntArray,
+        group: IntArray,
+        category: IntArray,
+        yes_is_left: BoolArray,
+        group_begin: IntArray,
+        category_cost: IntArray,
+        label: IntArray,
+        weight: IntArray,
+        affordable: int,
+        n_classes: int,
+        leaf_penalty: int,
+        step: int,
+        depth: int,
+        control: Control,
+    ) -> None: ...
+    def advance(self, seconds: float) -> bool:
+        """Work for so many seconds, or until the control stops it; return whether everything is settled."""
+    def lower(self, cost: int) -> None:
+        """Tell it that a tree of this cost is known."""
+    @property
+    def bound(self) -> int:
+        """Every tree costs at least this, or at least the least known cost."""
+    @property
+    def cost(self) -> int:
+        """What the best tree found here costs."""
+    def rows(self) -> IntArray:
+        """Return its nodes: feature, threshold index, left, right, label."""
+
 # One tree: its arrays as in `hardwood.tree.tree.Tree`.
 
 def apply(feature: IntArray, threshold: FloatArray, left: IntArray, right: IntArray, X: FloatArray) -> IntArray:

@@ -25,3 +25,7 @@ class SolverError(HardwoodError, RuntimeError):
 
 class WholeNumbersWarning(UserWarning):
     """Columns that look like counts are attacked as if they could be any number; see `AttackModel.with_integers`."""
+
+
+class OneHotWarning(UserWarning):
+    """Columns that look like a one-hot group are attacked one by one; see `AttackModel.with_group`."""

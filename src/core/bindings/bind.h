@@ -17,6 +17,7 @@ void bindRelabel(nb::module_ &m);
 void bindSearch(nb::module_ &m);
 void bindEnsembleScores(nb::module_ &m);
 void bindBoosting(nb::module_ &m);
+void bindPriced(nb::module_ &m);
 
 // Whether Python has a signal to handle; the exception that its handler raised stays set until the call returns.
 bool signalRaised();

@@ -7,35 +7,20 @@ Classification Trees against Adversarial Examples", AAAI 2022, section "Attack M
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from numbers import Real
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardwood.attack.domain import DOMAIN_KEYS, Domain, Limits
-from hardwood.attack.entries import (
-    ENTRY_HELP,
-    FeatureKey,
-    Moves,
-    Radii,
-    Unit,
-    feature_key,
-    parse_entry,
-    parse_moves,
-    plain_value,
-    position,
-    share,
-    times,
-)
+from hardwood.attack.budget import Budget
+from hardwood.attack.domain import Domain, Limits
+from hardwood.attack.entries import FeatureKey, Moves, Radii, Unit, plain_value, position, share, times
+from hardwood.attack.groups import Group
 from hardwood.attack.wording import describe
 from hardwood.errors import InvalidInputError
 from hardwood.markup import card, escaped
-
-FORM_KEYS = ("unit", "default", "features", "classes")
-"""Keys of the form that attack files have, besides those of the domain."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +32,9 @@ class AttackModel:
     Parameters
     ----------
     default : (float, float)
-        Reach ``(down, up)`` on every feature that is not named in `features`.
+        Radii ``(down, up)`` on every feature that is not named in `features`.
     features : tuple of (key, (down, up))
-        Reach by feature name or index.
+        Radii by feature name or index.
     n_features : int or None
         Number of features, where the attack was given as a list with one entry per feature.
     by_class : tuple of (label, AttackModel) or None
@@ -62,6 +47,10 @@ class AttackModel:
         Features of `features` whose radii are in another unit than `unit`.
     domain : Domain
         Which features are whole numbers, and the bounds of features; the same for all classes.
+    groups : tuple of Group
+        One-hot groups, whose columns are moved together.
+    budget : Budget or None
+        What changes cost, and what can be spent on a sample.
     shares : tuple of (index, (down, up))
         The fractions of the range that `fit` turned into radii, for `describe`.
     """
@@ -74,10 +63,19 @@ class AttackModel:
     moves: tuple[tuple[FeatureKey, Moves], ...] = ()
     units: tuple[tuple[FeatureKey, Unit], ...] = ()
     domain: Domain = field(default_factory=Domain)
+    groups: tuple[Group, ...] = ()
+    budget: Budget | None = None
     shares: tuple[tuple[FeatureKey, Radii], ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
-        said_of_all = self.default != (0.0, 0.0) or self.features or self.moves or self.unit != "raw"
+        said_of_all = (
+            self.default != (0.0, 0.0)
+            or self.features
+            or self.moves
+            or self.unit != "raw"
+            or self.groups
+            or self.budget is not None
+        )
         if self.by_class is not None and said_of_all:
             raise InvalidInputError(
                 "an attack that differs between classes has its radii, features and units inside by_class; "
@@ -106,62 +104,9 @@ class AttackModel:
         """
         if isinstance(spec, AttackModel):
             return spec
-        if isinstance(spec, Mapping):
-            return cls._from_mapping(dict(spec))
-        if isinstance(spec, str):
-            from hardwood.attack.spelling import attack_from_text
+        from hardwood.attack.reading import read_spec
 
-            return attack_from_text(spec)
-        if spec is None or isinstance(spec, bool):
-            raise InvalidInputError(
-                f"attack={spec!r} cannot be read; give a radius such as 0.1, one entry per feature, "
-                "or a dict by feature name"
-            )
-        if isinstance(spec, Real):
-            return cls(default=parse_entry(spec, "every feature")[0])
-        if isinstance(spec, np.ndarray) and spec.ndim == 0:
-            return cls.parse(spec.item())
-        if isinstance(spec, Iterable):
-            entries_in_order = list(spec)
-            return replace(cls.parse(dict(enumerate(entries_in_order))), n_features=len(entries_in_order))
-        raise InvalidInputError(f"attack={spec!r} cannot be read; an attack is made of {ENTRY_HELP}")
-
-    @classmethod
-    def _from_mapping(cls, entries: dict[Any, Any]) -> AttackModel:
-        said = {key: entries.pop(key) for key in DOMAIN_KEYS if key in entries and _is_of_domain(key, entries[key])}
-        if entries.keys() <= set(FORM_KEYS) and isinstance(entries.get("features"), Mapping):
-            return cls._from_form(entries, said)
-        default, unit = parse_entry(entries.pop("*", 0.0), "all other features")
-        unit = "raw" if unit is None else unit
-        by_key = {feature_key(key): entry for key, entry in entries.items()}
-        moves = {key: parse_moves(entry) for key, entry in by_key.items()}
-        reaches = {key: parse_entry(entry, f"feature {key!r}") for key, entry in by_key.items() if moves[key] is None}
-        units: dict[FeatureKey, Unit] = {
-            key: own or "raw" for key, (reach, own) in reaches.items() if any(0 < r < np.inf for r in reach)
-        }
-        return cls(
-            default=default,
-            features=tuple((key, reach) for key, (reach, _) in reaches.items()),
-            moves=tuple((key, found) for key, found in moves.items() if found is not None),
-            unit=unit,
-            units=tuple((key, own) for key, own in units.items() if own != unit),
-        )._with_domain(said)
-
-    @classmethod
-    def _from_form(cls, form: dict[Any, Any], said: dict[str, Any]) -> AttackModel:
-        """Read the form of attack files: unit, default, features, classes."""
-        spec = {"*": form.get("default", 0.0), **form["features"]}
-        unit = form.get("unit", "raw")
-        if unit not in ("raw", "range"):
-            raise InvalidInputError(f"unit of the attack is {unit!r}; it must be 'raw' or 'range'")
-        model = cls.fraction_of_range(spec) if unit == "range" else cls.parse(spec)
-        if "classes" in form:
-            model = model.only(form["classes"])
-        return model._with_domain(said)
-
-    def _with_domain(self, said: Mapping[str, Any]) -> AttackModel:
-        model = self.with_integers(said["integer"]) if "integer" in said else self
-        return model.with_bounds(said.get("minimum"), said.get("maximum"))
+        return read_spec(spec)
 
     @classmethod
     def fraction_of_range(cls, spec: Any) -> AttackModel:
@@ -216,6 +161,76 @@ class AttackModel:
         """
         return replace(self, domain=self.domain.with_bounds(minimum, maximum))
 
+    def with_group(self, columns: Any, moves: Any = "<>", *, at_most_one: bool = False) -> AttackModel:
+        """Return the same attack with a one-hot group: of these columns exactly one is 1, and the attacker moves it.
+
+        Parameters
+        ----------
+        columns : iterable of names or indices
+        moves : "<>", "", mapping or set
+            What may become what: anything, nothing, a dict from a column to those that may be 1 instead, or a set of
+            columns that may be 1 instead of any. ``""`` as a column stands for none, where `at_most_one` allows it.
+        at_most_one : bool
+            Whether all columns may be 0.
+        """
+        group = Group.parse(columns, moves, at_most_one)
+        return self._of_each(lambda model: replace(model, groups=(*model.groups, group)))
+
+    def with_budget(self, *, features: Any = None, total: Any = None, cost: Any = None) -> AttackModel:
+        """Return the same attack by an attacker who cannot do everything at once.
+
+        Parameters
+        ----------
+        features : int or None
+            At most so many features of a sample change, each within its box; a group is one feature.
+        total : float, array of shape (n_samples,), or mapping from class to either
+            What all changes to a sample may cost together.
+        cost : mapping from feature to price, or one price for all
+            A price is a number per unit of distance (weighted L1), or ``{"once": number}`` for a change of any size; an
+            array has one for each sample. ``"*"`` stands for features that are not named.
+        """
+        if isinstance(total, Mapping):
+            labels = [plain_value(label) for label in total]
+            if self.by_class is not None and set(labels) != {label for label, _ in self.by_class}:
+                raise InvalidInputError(f"the budget names the classes {labels!r}, the attack others")
+            return AttackModel.per_class(
+                {
+                    label: self.for_class(label).with_budget(features=features, total=each, cost=cost)
+                    for label, each in total.items()
+                }
+            )
+        budget = Budget.parse(features, total, cost)
+        return self._of_each(lambda model: replace(model, budget=budget))
+
+    def _of_each(self, change: Callable[[AttackModel], AttackModel]) -> AttackModel:
+        if self.by_class is None:
+            return change(self)
+        return replace(self, by_class=tuple((label, change(model)) for label, model in self.by_class))
+
+    @property
+    def is_box(self) -> bool:
+        """Whether everything in a box is possible at once: no budget, no one-hot group."""
+        models = [self] if self.by_class is None else [model for _, model in self.by_class]
+        return all(model.budget is None and not model.groups for model in models)
+
+    @property
+    def has_budget(self) -> bool:
+        """Whether changes cost something."""
+        models = [self] if self.by_class is None else [model for _, model in self.by_class]
+        return any(model.budget is not None for model in models)
+
+    def require_box(self, what: str) -> None:
+        """Raise where only attackers will do who can use all of a box at once."""
+        if not self.is_box:
+            kind = "a budget" if self.has_budget else "one-hot groups"
+            raise InvalidInputError(
+                f"{what} takes attackers without budgets and one-hot groups, and this one has {kind}"
+            )
+
+    def take(self, rows: Any) -> AttackModel:
+        """Return the attack on some of the samples, where prices or budgets are given for each."""
+        return self._of_each(lambda m: m if m.budget is None else replace(m, budget=m.budget.take(rows)))
+
     def scaled(self, factor: float) -> AttackModel:
         """Return the attack with every radius multiplied by ``factor >= 0``."""
         if not factor >= 0:
@@ -226,6 +241,7 @@ class AttackModel:
             features=tuple((k, times(factor, reach)) for k, reach in self.features),
             shares=tuple((k, times(factor, reach)) for k, reach in self.shares),
             moves=() if factor == 0 else self.moves,
+            groups=tuple(replace(group, moves=()) for group in self.groups) if factor == 0 else self.groups,
             by_class=None
             if self.by_class is None
             else tuple((label, model.scaled(factor)) for label, model in self.by_class),
@@ -275,6 +291,8 @@ class AttackModel:
             n_features=n_features,
             moves=self.moves,
             domain=fitted.domain,
+            groups=self.groups,
+            budget=self.budget,
             shares=tuple((j, said[j]) for j in range(n_features) if unit[j] == "range"),
         )
 
@@ -376,14 +394,3 @@ class AttackModel:
     def _repr_html_(self) -> str:
         """Return what notebooks show: the attack in words."""
         return card("Attack", f" {escaped(self.describe())}")
-
-
-def _is_of_domain(key: str, value: Any) -> bool:
-    """Whether an entry of a mapping speaks of all features, rather than of one that happens to be called so."""
-    if key == "integer":
-        return (isinstance(value, list | tuple | set) and not _are_numbers(value)) or value == "auto"
-    return isinstance(value, Mapping)
-
-
-def _are_numbers(value: Iterable[Any]) -> bool:
-    return all(isinstance(number, float) for number in value)

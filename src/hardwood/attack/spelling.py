@@ -8,7 +8,8 @@ Command line::
     0.1                            L∞ radius in the units of the data
     10%                            fraction of each feature's range
     age=5, income=0:5%, links=>    per feature: a radius, down:up, or one of < > <>; *=... for all others
-    links=1; integer: links; minimum: links=0; maximum: links=99
+    links=1; integer: links; minimum: links=0; maximum: links=99; budget: 5 features
+    links=9,amount=>; budget: 10, links=1, amount=once 2; group: food, travel, other
 
 TOML file::
 
@@ -18,6 +19,11 @@ TOML file::
     integer = ["links"]      # features that are whole numbers; "auto" for all that hold nothing else
     minimum = {links = 0}    # bounds of features, by name; "*" for all others
     maximum = {share = 1}
+    budget = {features = 5}  # or {total = 10, cost = {links = 1, amount = {once = 2}, "*" = 1}}
+
+    [[group]]                # one-hot columns: exactly one of them is 1
+    columns = ["food", "travel", "other"]
+    moves = {travel = ["food"]}   # or "<>" for any, which is the default; at_most_one = true: all may be 0
 
     [features]
     age = 5
@@ -33,12 +39,12 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from hardwood.attack.domain import DOMAIN_KEYS
 from hardwood.attack.model import AttackModel
+from hardwood.attack.reading import WORDS, with_words
 from hardwood.data.fields import Fields
 from hardwood.errors import InvalidInputError
 from hardwood.files import read_text
@@ -54,7 +60,7 @@ def attack_from_text(text: str) -> AttackModel:
     entries = radii if "=" in radii else f"*={radii}"
 
     def read() -> AttackModel:
-        return _with_domain(AttackModel.parse(pairs_from_text(entries, "the attack", "radius")), said)
+        return with_words(AttackModel.parse(pairs_from_text(entries, "the attack", "radius")), said)
 
     return _naming(f"the attack {text!r}", read)
 
@@ -64,13 +70,33 @@ def _clauses(clauses: list[str], text: str) -> dict[str, Any]:
     said: dict[str, Any] = {}
     for clause in clauses:
         word, separator, rest = (part.strip() for part in clause.partition(":"))
-        if not separator or word not in DOMAIN_KEYS or word in said:
+        if not separator or word not in WORDS or (word in said and word != "group"):
             raise InvalidInputError(
                 f"cannot read {clause!r} in the attack {text!r}; what follows a semicolon is one of "
-                f"{', '.join(f'{key}: ...' for key in DOMAIN_KEYS)}, each at most once"
+                f"{', '.join(f'{key}: ...' for key in WORDS)}; but for groups, each at most once"
             )
-        said[word] = integers_from_text(rest) if word == "integer" else numbers_from_text(rest, f"the {word}")
+        if word == "group":
+            columns = [name.strip() for name in rest.split(",")]
+            said.setdefault("group", []).append({"columns": columns})
+        elif word == "budget":
+            said[word] = _budget(rest)
+        else:
+            said[word] = integers_from_text(rest) if word == "integer" else numbers_from_text(rest, f"the {word}")
     return said
+
+
+def _budget(text: str) -> dict[str, Any]:
+    """Read ``5 features``, or ``10, links=1, length=once 2, *=once``: the total, then prices."""
+    first, *prices = (part.strip() for part in text.split(","))
+    try:
+        if first.endswith("features") or first.endswith("feature"):
+            return {"features": int(first.split()[0])}
+        total = float(first)
+    except (ValueError, IndexError):
+        raise InvalidInputError(
+            f"the budget is {text!r}; write '5 features', or a total and prices: '10, links=1, length=once 2'"
+        ) from None
+    return {"total": total, "cost": pairs_from_text(", ".join(prices), "the budget", "price")}
 
 
 def integers_from_text(text: str) -> Any:
@@ -110,11 +136,11 @@ def attack_from_toml(path: str | os.PathLike[str]) -> AttackModel:
         raise InvalidInputError(f"attack file {path} is not valid TOML: {error}") from error
     given = Fields(data, f"attack file {path}")
     model = _per_class(given) if "per_class" in data else _for_all(given)
-    return _naming(given.where, lambda: _with_domain(model, data))
+    return _naming(given.where, lambda: with_words(model, data))
 
 
 def _per_class(given: Fields) -> AttackModel:
-    given.only({"per_class", *DOMAIN_KEYS})
+    given.only({"per_class", *WORDS})
     named = given.table("per_class")
     if not named.data:
         given.refuse("per_class", "a table with at least one class")
@@ -122,19 +148,13 @@ def _per_class(given: Fields) -> AttackModel:
 
 
 def _for_all(given: Fields) -> AttackModel:
-    model = _from_table(given.only({*_ATTACK_KEYS, "classes", *DOMAIN_KEYS}))
+    model = _from_table(given.only({*_ATTACK_KEYS, "classes", *WORDS}))
     if "classes" not in given.data:
         return model
     classes = [as_label(label, given.place("classes")) for label in given.items("classes")]
     if not classes:
         given.refuse("classes", "a list with at least one class")
     return _naming(given.where, lambda: model.only(classes))
-
-
-def _with_domain(model: AttackModel, data: Mapping[str, Any]) -> AttackModel:
-    if "integer" in data:
-        model = model.with_integers(data["integer"])
-    return model.with_bounds(data.get("minimum"), data.get("maximum"))
 
 
 def _from_table(table: Fields) -> AttackModel:

@@ -6,8 +6,10 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from hardwood.attack.budget import Budget
 from hardwood.attack.domain import DOMAIN_KEYS, Domain
 from hardwood.attack.entries import FeatureKey, Moves, Radii, plain_value
+from hardwood.attack.groups import Group
 from hardwood.attack.model import AttackModel
 from hardwood.errors import InvalidInputError
 from hardwood.plain_data import as_entries, as_items, as_label, as_labels, as_number, as_text, as_whole
@@ -29,6 +31,10 @@ def attack_to_dict(attack: AttackModel) -> dict[str, Any]:
         found["units"] = [list(pair) for pair in attack.units]
     if attack.shares:
         found["shares"] = [[key, _reach_to_json(reach)] for key, reach in attack.shares]
+    if attack.groups:
+        found["groups"] = [group.to_dict() for group in attack.groups]
+    if attack.budget is not None:
+        found["budget"] = attack.budget.to_dict()
     return {**found, **attack.domain.to_dict()}
 
 
@@ -53,7 +59,10 @@ def _domain(data: Mapping[str, Any], where: str) -> Domain:
 
 def _of_all(data: Any, where: str) -> AttackModel:
     data = as_entries(
-        data, where, ("unit", "default", "features", "n_features"), ("moves", "units", "shares", *DOMAIN_KEYS)
+        data,
+        where,
+        ("unit", "default", "features", "n_features"),
+        ("moves", "units", "shares", "groups", "budget", *DOMAIN_KEYS),
     )
     named, moved, units, shares = (_pairs(data, name, where) for name in ("features", "moves", "units", "shares"))
     keys = [key for key, _ in (*named, *moved)]
@@ -67,6 +76,11 @@ def _of_all(data: Any, where: str) -> AttackModel:
         unit=_unit(data["unit"], where),
         moves=tuple((key, _moves_from_json(moves, f"{where} on feature {key!r}")) for key, moves in moved),
         units=tuple((key, _unit(unit, where)) for key, unit in units),
+        groups=tuple(
+            Group.from_dict(group, f"groups[{k}] of {where}")
+            for k, group in enumerate(as_items(data.get("groups", ()), where))
+        ),
+        budget=None if "budget" not in data else Budget.from_dict(data["budget"], f"budget of {where}"),
         shares=tuple((key, _reach_from_json(reach, f"shares of {where}")) for key, reach in shares),
         domain=_domain(data, where),
     )

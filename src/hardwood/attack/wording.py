@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from hardwood.attack.budget import amount_to_text
 from hardwood.attack.domain import EVERY
 from hardwood.attack.entries import FeatureKey, Moves, Radii, Unit
 from hardwood.plain_data import printable
@@ -20,11 +21,33 @@ MOST_NAMES = 3
 def describe(attack: AttackModel, names: Sequence[str] | None = None) -> str:
     """Say in words what an attacker can do; features given by index are called by name where names are known."""
     if attack.by_class is not None:
-        parts = [f"class {printable(label)}: {_radii(model, names)}" for label, model in attack.by_class]
+        parts = [f"class {printable(label)}: {_one(model, names)}" for label, model in attack.by_class]
         said = "; ".join(parts) or "no attack"
     else:
-        said = _radii(attack, names)
+        said = _one(attack, names)
     return "; ".join([said, *_domain(attack, names)])
+
+
+def _one(attack: AttackModel, names: Sequence[str] | None) -> str:
+    """Say what may happen to the samples of one class."""
+    parts = [_radii(attack, names)]
+    for group in attack.groups:
+        moves = "any" if group.moves is None else moves_to_text(group.moves) or "untouchable"
+        parts.append(f"one of {_listed(group.columns, names)}: {moves}")
+    budget = attack.budget
+    if budget is not None and budget.counts_features:
+        parts.append(f"at most {amount_to_text(budget.total)} feature{'' if budget.total == 1 else 's'} at once")
+    elif budget is not None:
+        prices = [
+            f"{'every other feature' if key == EVERY else name_of(key, names)} {amount_to_text(price.amount)} "
+            f"{'once' if price.once else 'per unit'}"
+            for key, price in budget.cost
+        ]
+        shown = ", ".join(prices[:MOST_NAMES]) + (
+            f" and {len(prices) - MOST_NAMES} more prices" if len(prices) > MOST_NAMES else ""
+        )
+        parts.append(f"for at most {amount_to_text(budget.total)} in all ({shown})")
+    return ", ".join(parts)
 
 
 def _radii(attack: AttackModel, names: Sequence[str] | None) -> str:

@@ -214,6 +214,8 @@ def bound_problem(
 
     Where `control` stops it, `errors` and `matching` are what was found by then, which is less, but valid.
     """
+    if problem.prices is not None:
+        problem.known_attack.require_box("the bound of any model")
     try:
         weights, vertices, graph, cover = _cover(problem, memory_limit, control)
     except StoppedError:

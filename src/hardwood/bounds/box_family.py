@@ -54,6 +54,7 @@ class BoxFamily:
 
     def rank(self, attack: AttackModel) -> RankedBoxes:
         """Boxes of the vertices under an attack."""
+        attack.require_box("the bound of any model")
         down, up = self.reach(attack)
         limits = attack.fit(self.problem.values, self.problem.feature_names).limits(
             self.problem.n_features, self.problem.feature_names

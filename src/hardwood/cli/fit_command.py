@@ -36,7 +36,8 @@ from hardwood.errors import InvalidInputError
 from hardwood.evaluation.methods import Recipe, find_recipe
 from hardwood.evaluation.metrics import accuracy, adversarial_accuracy
 from hardwood.export.model_file import Model, training_record, weight_by_leaf
-from hardwood.problem.problem import Problem, fractions_text, moved_by_fractions
+from hardwood.problem.problem import Problem
+from hardwood.problem.suspicions import fractions_text, moved_by_fractions, moved_one_by_one, one_hot_text
 from hardwood.proofs.checkpoint import Checkpoint
 from hardwood.proofs.writer import write_proof
 from hardwood.solvers import get_solver, solve
@@ -133,8 +134,7 @@ def fit(
         leaf_penalty=leaf_penalty,
         min_samples_leaf=min_samples_leaf,
     )
-    if counts := moved_by_fractions(problem):
-        typer.echo(f"Note: {fractions_text(counts)} --integer NAMES, or --integer auto", err=True)
+    _say_suspicions(problem)
     limits = {"time_limit": time_limit, "max_gap": max_gap, "random_state": seed, "n_jobs": n_jobs, "started": started}
     kept = None if checkpoint is None else Checkpoint(checkpoint, target)
     result = _learn(problem, recipe, {**limits, "checkpoint": kept}, dask, shown=not json)
@@ -149,6 +149,14 @@ def fit(
         write_proof(problem, result.tree, result.bound, proof, target=target)
         typer.echo(f"Proof written to {proof}. To check it: hardwood-checker {proof} {data}", err=json)
     exit_if_interrupted(result)
+
+
+def _say_suspicions(problem: Problem) -> None:
+    """Name columns that look like counts or one-hot groups but are attacked otherwise."""
+    if counts := moved_by_fractions(problem):
+        typer.echo(f"Note: {fractions_text(counts)} --integer NAMES, or --integer auto", err=True)
+    if groups := moved_one_by_one(problem):
+        typer.echo(f"Note: {one_hot_text(groups)} --attack '...; group: {', '.join(groups[0])}'", err=True)
 
 
 def _next_command(output: Path, data: Path, target: str) -> str:

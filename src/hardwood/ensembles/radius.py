@@ -72,6 +72,7 @@ def radius_brackets(
     limit = TIME_LIMIT.check(time_limit)
     deadline = math.inf if limit is None else time.monotonic() + float(limit)
     data = AttackedSamples.prepare(as_ensemble(model), X, y, attack)
+    data.attack.require_box("robust_radius")
     if has_missing(data.X):
         raise InvalidInputError("robust_radius measures distances from the samples, and some values are missing")
     search = _Bisection(data, deadline, count_threads(n_jobs))

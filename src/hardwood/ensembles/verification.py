@@ -22,6 +22,7 @@ import sys
 import time
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,8 @@ from hardwood.data.weights import weighted_share
 from hardwood.ensembles.conversion import as_ensemble
 from hardwood.ensembles.scores import Ensemble
 from hardwood.markup import card, facts
-from hardwood.problem.boxes import ends_under_attack, limits_of
+from hardwood.problem.boxes import Reach, limits_of, reach_under_attack
+from hardwood.problem.prices import AFFORDABLE, BoxPrices, in_units
 from hardwood.solvers.options import TIME_LIMIT, count_threads
 
 DECIDED_BY = ("open", "trees", "messages", "search", "as it is", "descent", "search")
@@ -132,10 +134,16 @@ class AttackedSamples:
             return None, np.zeros(len(self.label), np.int64)
         return self.ensemble.classes, np.maximum(self.label, 0)
 
-    def boxes(self) -> tuple[FloatArray, FloatArray]:
-        """Both ends of every box, the same as for a single tree."""
+    @cached_property
+    def reach(self) -> Reach:
+        """What makes the boxes, the same as for a single tree."""
         classes, group = self.groups
-        return ends_under_attack(self.X, self.attack, self.names, classes, group, self.ensemble.encoding, self.rounding)
+        encoding = self.ensemble.encoding
+        return reach_under_attack(self.X, self.attack, self.names, classes, group, encoding, self.rounding)
+
+    def boxes(self) -> tuple[FloatArray, FloatArray]:
+        """Both ends of every box; those of an attacker with a budget hold all that it can afford, but not at once."""
+        return self.reach.ends()
 
 
 class Verifier:
@@ -198,6 +206,32 @@ class Verifier:
         impossible = self.is_fooled & (counts > 1).any(axis=1)
         self.verdict[impossible] = 0
         self.point[impossible] = np.nan
+
+    def ask_the_price(self) -> None:
+        """Keep the examples that the attacker can pay for; others are made cheaper, or their samples are open again.
+
+        Boxes hold more than an attacker with a budget, or with one-hot groups, can do at once: who is robust in the box
+        is robust, but an example needs a price. Changes that are not needed are taken back, one feature after another.
+        """
+        prices = self.data.reach.prices
+        rows = np.flatnonzero(self.is_fooled)
+        if prices is None or not len(rows):
+            return
+        assert isinstance(prices, BoxPrices)
+        own, points, x = prices.take(rows), self.point[rows], self.data.X[rows]
+        blocks = [part.columns for part in own.categories]
+        grouped = {int(j) for columns in blocks for j in columns}
+        blocks += [np.array([j]) for j in range(x.shape[1]) if j not in grouped]
+        truth, ensemble = self.data.label[rows], self.data.ensemble
+        for columns in blocks:
+            back = points.copy()
+            back[:, columns] = x[:, columns]
+            is_wrong = ensemble.core.classes(ensemble.core.sums(back)) != truth
+            points[is_wrong] = back[is_wrong]
+        self.point[rows] = points
+        too_dear = in_units(own.price_of(points), own.budget) > AFFORDABLE
+        self.verdict[rows[too_dear]] = 0
+        self.point[rows[too_dear]] = np.nan
 
     def ask_the_library(self, X: Any) -> None:
         """Let the model itself answer at every example; a sample on which it disagrees is open again."""
@@ -275,6 +309,7 @@ def robustness(
     verifier = Verifier(data, *data.boxes())
     verifier.run(started + in_all, each, threads, verbose)
     verifier.doubt_impossible_categories()
+    verifier.ask_the_price()
     verifier.ask_the_library(X)
     return Robustness(
         verifier.is_robust,

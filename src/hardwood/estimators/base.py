@@ -21,13 +21,14 @@ from hardwood.data.chunks import is_chunked, over_chunks
 from hardwood.data.frames import Table, as_table, check_finite, check_is_table, column_names, rounding_of
 from hardwood.data.labels import as_labels, encode_labels
 from hardwood.data.weights import weighted_share
-from hardwood.errors import InvalidInputError, WholeNumbersWarning
+from hardwood.errors import InvalidInputError, OneHotWarning, WholeNumbersWarning
 from hardwood.evaluation.adversarial import attack_samples, robust_radius
 from hardwood.evaluation.metrics import adversarial_accuracy
 from hardwood.export import to_sklearn
 from hardwood.export.model_file import Model, training_record, weight_by_leaf
 from hardwood.markup import escaped, facts, folded
-from hardwood.problem.problem import Problem, fractions_text, moved_by_fractions, prepare
+from hardwood.problem.problem import Problem, prepare
+from hardwood.problem.suspicions import fractions_text, moved_by_fractions, moved_one_by_one, one_hot_text
 from hardwood.solvers.options import RANDOM_STATE, Number, Option
 from hardwood.solvers.result import EndReason, Result, Status
 from hardwood.tree.drawing import tree_html
@@ -196,6 +197,9 @@ class BaseRobustTree(BaseRobustClassifier):
         counts = moved_by_fractions(problem)
         if counts:
             warnings.warn(f"{fractions_text(counts)} attack.with_integers([...])", WholeNumbersWarning, stacklevel=3)
+        groups = moved_one_by_one(problem)
+        if groups:
+            warnings.warn(f"{one_hot_text(groups)} attack.with_group([...])", OneHotWarning, stacklevel=3)
         return problem, problem.attack
 
     def _keep(self, problem: Problem, attack: AttackModel, result: Result) -> Self:

@@ -9,6 +9,7 @@ import numpy as np
 from hardwood import _core
 from hardwood.arrays import FloatArray
 from hardwood.tree.attacked import AttackedData
+from hardwood.tree.priced import attack_points
 from hardwood.tree.tree import Tree
 
 
@@ -29,7 +30,8 @@ def attack_samples(tree: Any, X: Any, y: Any, attack: Any, *, time_limit: float 
     -------
     points : float array of shape (n_samples, n_features)
         Nearest in L∞; ``tree.predict`` misclassifies every row that is not NaN. A row is NaN where no point of the
-        box is misclassified. A sample that is wrong as it is stays where it is.
+        box is misclassified. A sample that is wrong as it is stays where it is. For an attacker with a budget, the
+        cheapest point that is misclassified, if it is affordable; see `hardwood.attack_cost`.
     """
     if not isinstance(tree, Tree):
         from hardwood.ensembles.verification import robustness
@@ -37,6 +39,11 @@ def attack_samples(tree: Any, X: Any, y: Any, attack: Any, *, time_limit: float 
         return robustness(tree, X, y, attack, time_limit=time_limit).examples
     data = AttackedData.prepare(tree, X, y, attack)
     data.require_plain_numbers("attack_samples")
+    if data.reach.prices is not None:
+        found = data.cheapest_attacks()
+        points = attack_points(data.regions(), data.prices, data.X, found)
+        points[~found.affordable] = np.nan
+        return points
     points, _ = _core.nearest_wrong_points(*data.regions(), data.X, data.boxes.lower, data.boxes.upper, data.label)
     return points
 
@@ -72,6 +79,7 @@ def robust_radius(
         return radius_brackets(tree, X, y, attack, tolerance=tolerance, time_limit=time_limit).lower
     data = AttackedData.prepare(tree, X, y, attack)
     data.require_plain_numbers("robust_radius")
+    data.require_box("robust_radius")
     region_low, region_high, region_label = data.regions()
     limits = data.reach.limits
     if limits is not None:  # no multiple of the attack leads beyond them

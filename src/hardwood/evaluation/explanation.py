@@ -12,6 +12,7 @@ from hardwood.attack.model import AttackModel
 from hardwood.errors import InvalidInputError
 from hardwood.evaluation.adversarial import attack_samples, robust_radius
 from hardwood.tree.attacked import AttackedData
+from hardwood.tree.priced import attack_points
 from hardwood.tree.tree import Tree
 
 
@@ -53,12 +54,15 @@ class Change:
         How many times the attack it takes; at most 1 if the attacker can afford it, inf if no multiple suffices.
     largest_step : float
         The largest change of one feature, in its units.
+    price : float or None
+        What it costs, for an attacker with a budget; `multiple_of_attack` is then the share of the budget.
     """
 
     prediction: Any
     features: tuple[tuple[str, float, float], ...]
     multiple_of_attack: float
     largest_step: float
+    price: float | None = None
 
 
 @dataclass(frozen=True)
@@ -94,9 +98,13 @@ class Explanation:
         if change is not None:
             shown = ", ".join(f"{name} {before:g} -> {after:.6g}" for name, before, after in change.features)
             cost = (
-                "no multiple of the attack suffices"
-                if math.isinf(change.multiple_of_attack)
-                else f"{change.multiple_of_attack:.3g} times the attack"
+                _price_text(change)
+                if change.price is not None
+                else (
+                    "no multiple of the attack suffices"
+                    if math.isinf(change.multiple_of_attack)
+                    else f"{change.multiple_of_attack:.3g} times the attack"
+                )
             )
             lines.append(f"Cheapest change to {change.prediction}: {shown} ({cost})")
         verdict = "can" if self.attacker_succeeds else "cannot"
@@ -118,6 +126,7 @@ class Explanation:
                 ],
                 "multiple_of_attack": change.multiple_of_attack,
                 "largest_step": change.largest_step,
+                **({} if change.price is None else {"price": change.price}),
             },
             "attacker_succeeds": self.attacker_succeeds,
         }
@@ -158,8 +167,34 @@ def explain(tree: Tree, row: Any, attack: Any = 0.0, *, label: Any = None) -> Ex
                 bool(upper[j] > b if goes_left else lower[j] <= b),
             )
         )
-    change = _cheapest_change(tree, matrix, said, model) if data.is_plain else None
+    if data.reach.prices is None:
+        change = _cheapest_change(tree, matrix, said, model) if data.is_plain else None
+    else:
+        change = _change_with_a_price(data) if data.is_plain else None
     return Explanation(prediction.item(), tuple(path), change, bool(data.fooled()[0]))
+
+
+def _price_text(change: Change) -> str:
+    share = change.multiple_of_attack
+    of_budget = "nothing can be spent" if math.isinf(share) else f"{share:.3g} times the budget"
+    return f"for {change.price:.6g}, {of_budget}"
+
+
+def _change_with_a_price(data: AttackedData) -> Change | None:
+    """Return the cheapest change, for an attacker who pays."""
+    found = data.cheapest_attacks()
+    if found.region[0] < 0:
+        return None
+    point, x = attack_points(data.regions(), data.prices, data.X, found)[0], data.X[0]
+    price, budget = float(found.cost[0]), float(data.prices.budget[0])
+    share = 0.0 if price == 0 or math.isinf(budget) else price / budget if budget > 0 else math.inf
+    return Change(
+        data.tree.predict(point[None, :])[0].item(),
+        tuple((data.tree.name_of(int(j)), float(x[j]), float(point[j])) for j in np.flatnonzero(point != x)),
+        share,
+        float(np.abs(point - x).max()),
+        price,
+    )
 
 
 def _is_number(value: Any) -> bool:

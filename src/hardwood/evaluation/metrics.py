@@ -28,7 +28,7 @@ def adversarial_accuracy(
     X : array-like of shape (n_samples, n_features), dask array or dataframe
         A Dask collection is read chunk by chunk; one chunk is in memory at a time.
     y : array-like of shape (n_samples,), dask array or series
-    attack : anything `AttackModel.parse` takes
+    attack : anything `AttackModel.parse` takes, or AttackRules
         In the units of X.
     sample_weight : like y, or None
     time_limit : float or None

@@ -39,6 +39,7 @@ import numpy as np
 from hardwood import _core
 from hardwood.arrays import FloatArray, IntArray
 from hardwood.data.frames import EXACT_DOUBLE, has_missing
+from hardwood.problem.prices import Prices, box_prices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -132,6 +133,8 @@ class Reach:
         See `hardwood.data.frames.Table`.
     limits : Limits or None
         Whole numbers and bounds, at which boxes are cut off; see `hardwood.attack.domain`.
+    prices : Prices or None
+        Of an attacker who cannot use all of a box at once: what moves cost. The box then holds all that is affordable.
     """
 
     low: FloatArray
@@ -141,6 +144,7 @@ class Reach:
     group: IntArray
     rounding: FloatArray
     limits: Limits | None = None
+    prices: Prices | None = None
 
     @property
     def arrays(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, IntArray, FloatArray]:
@@ -207,7 +211,14 @@ def reach_under_attack(
     limits = limits_of(attack, matrix.shape[1], names, encoding)
     if limits is not None:
         limits.check(matrix, names if encoding is None else encoding.feature_names)
-    return Reach(low, high, down, up, group, rounding, limits)
+    reach = Reach(low, high, down, up, group, rounding, limits)
+    if attack.is_box:
+        return reach
+    integer = np.zeros(matrix.shape[1], bool) if limits is None else limits.integer
+    labels: list[Any] = [None] if classes is None else classes.tolist()
+    prices = box_prices(matrix, reach.ends(), attack, names, labels, group, encoding, integer)
+    nothing = np.zeros((1, matrix.shape[1]))
+    return Reach(*prices.boxes(), nothing, nothing, np.zeros_like(group), rounding, limits, prices)
 
 
 def limits_of(

@@ -12,16 +12,17 @@ from numpy.typing import NDArray
 
 from hardwood._core import Control
 from hardwood.arrays import FloatArray, IntArray, RankArray
-from hardwood.attack.domain import Limits, whole_columns
+from hardwood.attack.domain import Limits
 from hardwood.attack.model import AttackModel
 from hardwood.data.categories import CategoryEncoding
 from hardwood.data.frames import EXACT_DOUBLE, Table, as_table, check_finite, has_missing
 from hardwood.data.labels import as_labels
 from hardwood.data.weights import training_weights
 from hardwood.errors import InvalidInputError
-from hardwood.problem.boxes import Boxes, ends_under_attack, limits_of
+from hardwood.problem.boxes import Boxes, Reach, limits_of, reach_under_attack
 from hardwood.problem.endpoints import Endpoints, rank_ends
 from hardwood.problem.merged import MergedBoxes, is_whole
+from hardwood.problem.prices import BoxPrices
 
 MISSING_CHOICES = ("error", "reachable")
 
@@ -62,6 +63,9 @@ class Problem:
         To what the values were rounded before they came here; see `hardwood.data.frames.Table`.
     attack : AttackModel or None
         What made the boxes, in the units of the data; None where they were made otherwise.
+    prices : BoxPrices or None
+        Of an attacker with a budget or one-hot groups: what moves cost. The boxes then hold all that it can afford, but
+        not at once; see `hardwood.problem.prices`.
     """
 
     values: FloatArray
@@ -78,6 +82,7 @@ class Problem:
     encoding: CategoryEncoding | None = None
     rounding: FloatArray = field(default_factory=EXACT_DOUBLE.copy)
     attack: AttackModel | None = None
+    prices: BoxPrices | None = None
 
     def __post_init__(self) -> None:
         for array in (self.values, self.lower, self.upper, self.label, self.weight, self.classes):
@@ -107,6 +112,8 @@ class Problem:
             upper=self.upper[rows],
             label=self.label[rows],
             weight=self.weight[rows],
+            prices=None if self.prices is None else self.prices.take(rows),
+            attack=None if self.attack is None else self.attack.take(rows),
         )
 
     def without_features(self, hidden: NDArray[np.integer]) -> Problem:
@@ -241,11 +248,10 @@ def prepare(
     table, encoding, classes, label = _read_samples(X, y, categorical_features, feature_names, allows_missing)
     weight = training_weights(sample_weight, class_weight, classes, label)
     model = fit_attack(attack, table.values, table.names, encoding)
-    lower, upper = ends_under_attack(table.values, model, table.names, classes, label, encoding, table.rounding)
+    reach = reach_under_attack(table.values, model, table.names, classes, label, encoding, table.rounding)
     problem = Problem(
-        values=_without_gaps(table.values),
-        lower=lower,
-        upper=upper,
+        _without_gaps(table.values),
+        *reach.ends(),
         label=label,
         weight=weight,
         classes=classes,
@@ -257,8 +263,21 @@ def prepare(
         encoding=encoding,
         rounding=table.rounding,
         attack=model,
+        prices=_prices_of(reach, min_samples_leaf),
     )
     return problem if keep_weightless or np.all(weight > 0) else problem.take(np.flatnonzero(weight > 0))
+
+
+def _prices_of(reach: Reach, min_samples_leaf: int) -> BoxPrices | None:
+    if reach.prices is None:
+        return None
+    if min_samples_leaf:
+        raise InvalidInputError(
+            "min_samples_leaf counts samples that reach a leaf whatever the attacker does, which is not known for "
+            "attackers with a budget or one-hot groups; leave it 0"
+        )
+    assert isinstance(reach.prices, BoxPrices)
+    return reach.prices
 
 
 class _Samples(NamedTuple):
@@ -291,45 +310,6 @@ def _allows_missing(missing: str) -> bool:
     if missing not in MISSING_CHOICES:
         raise InvalidInputError(f"missing={missing!r}; it must be 'error' or 'reachable'")
     return missing == "reachable"
-
-
-HEAD = 100
-"""Rows that are looked at before all are."""
-MOST_NAMED = 5
-"""So many columns are named in such a warning."""
-
-
-def fractions_text(names: list[str]) -> str:
-    """Say which columns look like counts but move by fractions; how to declare them follows."""
-    named = ", ".join(names[:MOST_NAMED]) + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")
-    hold = "holds" if len(names) == 1 else "hold"
-    return f"{named} {hold} whole numbers only, and the attack moves them by fractions; if they are counts, declare it:"
-
-
-def moved_by_fractions(problem: Problem) -> list[str]:
-    """Return the features that hold whole numbers only, are not declared to, and that the attacker moves by a fraction.
-
-    Nothing is assumed from it; but who counts something should say so, since no count moves by one half.
-    """
-    if problem.attack is None:
-        return []
-    if problem.encoding is None:
-        is_number = np.ones(problem.n_features, bool)
-    else:
-        is_number = np.array([test is None for test in problem.encoding.tests])
-    undeclared = is_number if problem.limits is None else is_number & ~problem.limits.integer
-    found = []
-    head = whole_columns(problem.values[:HEAD])  # tells most columns that are not whole at once
-    for j in np.flatnonzero(undeclared & head):
-        with np.errstate(invalid="ignore"):
-            x, lower, upper = problem.values[:, j], problem.lower[:, j], problem.upper[:, j]
-            ways = np.concatenate([x - lower, upper - x])
-        ways = ways[np.isfinite(ways)]
-        # Noise of an end is no fraction.
-        by_fraction = np.abs(ways - np.rint(ways)) > 1e-6 * (1 + np.abs(ways))
-        if by_fraction.any() and whole_columns(problem.values[:, [j]])[0]:
-            found.append(f"feature {j}" if problem.feature_names is None else repr(problem.feature_names[j]))
-    return found
 
 
 def read_features(

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from hardwood.arrays import FloatArray, IntArray, RankArray
+from hardwood.arrays import BoolArray, FloatArray, IntArray, RankArray
 from hardwood.attack.rules import SLACK, AttackRules
 from hardwood.data.frames import EXACT_DOUBLE
-from hardwood.problem.boxes import noise
+from hardwood.problem.boxes import Reach, noise
 from hardwood.problem.endpoints import rank_ends
+from hardwood.problem.prices import CategoryPrices
 from hardwood.problem.problem import Problem
 
 Levels = list[tuple[FloatArray, FloatArray, FloatArray]]
@@ -52,6 +54,63 @@ def boxes_under_rules(
     return (
         np.column_stack([low[-1] for _, low, _ in levels]),
         np.column_stack([high[-1] for _, _, high in levels]),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class RulePrices:
+    """Prices of rewriting rules: intervals that grow with the cost.
+
+    Attributes
+    ----------
+    X : float array of shape (n_samples, n_features)
+    levels : per feature, costs and the ends of the intervals they open, as `intervals` returns them
+    budget : float array of shape (n_samples,)
+    """
+
+    X: FloatArray
+    levels: Levels
+    budget: FloatArray
+    categories: tuple[CategoryPrices, ...] = ()
+
+    def sides(self, feature: int, thresholds: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the prices of getting to at most each threshold, and above it, of shape (n_samples, n_thresholds)."""
+        cost, low, high = self.levels[feature]
+        b = np.asarray(thresholds, dtype=np.float64)[None, None, :]
+
+        def first(inside: BoolArray) -> FloatArray:
+            return np.where(inside.any(axis=0), cost[np.argmax(inside, axis=0)], np.inf)
+
+        return first(low[:, :, None] <= b), first(high[:, :, None] > b)
+
+    def moved_to(self, feature: int, row: int, low: float, high: float) -> float:
+        """Return the value at which a sample enters ``(low, high]``."""
+        x = float(self.X[row, feature])
+        if low < x <= high:
+            return x
+        return high if x > high else float(np.nextafter(low, np.inf))
+
+    def take(self, rows: Any) -> RulePrices:
+        """Return the prices of some of the samples."""
+        levels = [(cost, low[:, rows], high[:, rows]) for cost, low, high in self.levels]
+        return RulePrices(self.X[rows], levels, self.budget[rows])
+
+
+def reach_under_rules(
+    rules: AttackRules, X: FloatArray, feature_names: Sequence[str] | None, rounding: FloatArray = EXACT_DOUBLE
+) -> Reach:
+    """Return what rules let an attacker do: their prices, and the box that holds all of it."""
+    levels = intervals(rules, X, feature_names, rounding)
+    nothing = np.zeros((1, X.shape[1]))
+    return Reach(
+        np.column_stack([low[-1] for _, low, _ in levels]),
+        np.column_stack([high[-1] for _, _, high in levels]),
+        nothing,
+        nothing,
+        np.zeros(len(X), np.int64),
+        rounding,
+        None,
+        RulePrices(X, levels, np.full(len(X), rules.budget)),
     )
 
 

@@ -33,6 +33,7 @@ def header_of(
     """Return everything but the records, as plain data for JSON."""
     if problem.attack is None:
         raise InvalidInputError("a proof needs the attack that the boxes were made with, and this problem has none")
+    problem.attack.require_box("a proof")
     classes = problem.classes.tolist()
     return {
         "claim": {"depth": depth, "bound": bound, "leaf_penalty": _plain(problem.leaf_penalty)},

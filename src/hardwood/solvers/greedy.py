@@ -53,6 +53,7 @@ class GreedySolver(Solver):
     """Grow a tree split by split on the impurity or the errors under attack."""
 
     name = "greedy"
+    supports_prices = True  # it sees boxes that hold all that is affordable; its tree is judged by what is
     summary = "GROOT, Chen et al. or FPRDT: greedy on impurity or errors under attack; no proof, milliseconds"
     proves = False
     options = OPTIONS

@@ -65,6 +65,7 @@ class Solver(ABC):
     supports_leaf_penalty: ClassVar[bool] = False
     supports_min_samples_leaf: ClassVar[bool] = False
     supports_spreading: ClassVar[bool] = False
+    supports_prices: ClassVar[bool] = False
 
     @abstractmethod
     def _run(self, problem: Problem, run: Run) -> None:
@@ -96,6 +97,7 @@ class Solver(ABC):
             ),
             (problem.leaf_penalty > 0, self.supports_leaf_penalty, "leaf_penalty"),
             (problem.min_samples_leaf > 0, self.supports_min_samples_leaf, "min_samples_leaf"),
+            (problem.prices is not None, self.supports_prices, "attackers with a budget or one-hot groups"),
         ):
             if asked and not can:
                 raise InvalidInputError(f"solver {self.name!r} does not support {what}; use solver='search'")

@@ -38,6 +38,7 @@ class RelabelSolver(Solver):
     """Give the leaves of a tree the best labels."""
 
     name = "relabelled"
+    supports_prices = True  # as for the greedy learner
     summary = "the best labels for the leaves of a given or a greedy tree, by a minimum cut; its splits stay"
     proves = False
     options: ClassVar[tuple[Option, ...]] = (

@@ -161,7 +161,8 @@ def _begin(method: Solver, run: Run, start: Start) -> None:
     run.start = as_start(start, problem, lambda plain: _greedy_tree(plain, run))
     if run.start is not None:
         run.report(run.start)
-    if method.proves and not method.bounds_any_model(run):
+    has_boxes = problem.prices is None  # boxes that cannot be used fully at once conflict less than they meet
+    if method.proves and has_boxes and not method.bounds_any_model(run):
         # What no model can avoid, and one leaf: often all the proof that is needed (Theorem 2 of the paper).
         run.report(bound=matching_bound(problem, run.budget(*ROOT_BOUND_BUDGET)) + problem.leaf_penalty)
     run.trusted_bound = run.bound

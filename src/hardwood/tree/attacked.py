@@ -10,11 +10,15 @@ import numpy as np
 
 from hardwood.arrays import BoolArray, FloatArray, IntArray
 from hardwood.attack.model import AttackModel
+from hardwood.attack.rules import AttackRules
 from hardwood.data.frames import column_names, has_missing
 from hardwood.data.labels import as_labels, encode_labels
 from hardwood.data.weights import as_weights
 from hardwood.errors import InvalidInputError
 from hardwood.problem.boxes import Boxes, Reach, reach_under_attack
+from hardwood.problem.prices import BoxPrices, Prices
+from hardwood.problem.rewriting import reach_under_rules
+from hardwood.tree.priced import CheapestAttacks, cheapest_attacks
 from hardwood.tree.reach import fooled_under_attack
 from hardwood.tree.tree import Tree
 
@@ -30,7 +34,7 @@ class AttackedData:
         The samples as the tree compares them.
     rounding : float array of shape (2, n_features)
         See `hardwood.data.frames.Table`.
-    attack : AttackModel
+    attack : AttackModel or AttackRules
     names : tuple of str or None
         How the attack may call features.
     label, weight : array of shape (n_samples,)
@@ -42,7 +46,7 @@ class AttackedData:
     tree: Tree
     X: FloatArray
     rounding: FloatArray
-    attack: AttackModel
+    attack: AttackModel | AttackRules
     names: tuple[str, ...] | None
     label: IntArray
     weight: FloatArray
@@ -55,6 +59,11 @@ class AttackedData:
         names = column_names(X) or tree.feature_names
         label = encode_labels(as_labels(y, len(table)), tree.classes)
         weight = as_weights(sample_weight, len(table))
+        if isinstance(attack, AttackRules):
+            if tree.encoding is not None or has_missing(table.values):
+                raise InvalidInputError("rewriting rules are about numbers that are there, not categories or gaps")
+            reach = reach_under_rules(attack, table.values, names, table.rounding)
+            return cls(tree, table.values, table.rounding, attack, names, label, weight, reach)
         model = AttackModel.parse(attack)
         classes, group = _groups(model, tree, label)
         reach = reach_under_attack(table.values, model, names, classes, group, tree.encoding, table.rounding)
@@ -67,7 +76,22 @@ class AttackedData:
 
     def fooled(self) -> BoolArray:
         """Whether the attacker can make the tree misclassify each sample."""
+        if self.reach.prices is not None:
+            return self.cheapest_attacks().affordable
         return fooled_under_attack(self.tree, self.reach, self.label)
+
+    def cheapest_attacks(self) -> CheapestAttacks:
+        """Return the cheapest way of each sample to a wrong leaf, for attackers who pay."""
+        return cheapest_attacks(self.regions(), self.prices, self.label)
+
+    @property
+    def prices(self) -> Prices:
+        """What moves cost; where nothing was said, everything in the box is free."""
+        if self.reach.prices is not None:
+            return self.reach.prices
+        integer = np.zeros(self.tree.n_features, bool) if self.reach.limits is None else self.reach.limits.integer
+        free = np.zeros(self.X.shape)
+        return BoxPrices(self.X, self.boxes.lower, self.boxes.upper, free, free == 0, integer, np.zeros(len(free)), ())
 
     def regions(self) -> tuple[FloatArray, FloatArray, IntArray]:
         """Return the leaves of the tree as half-open boxes ``(low, high]`` with their classes.
@@ -85,6 +109,12 @@ class AttackedData:
     def is_plain(self) -> bool:
         """Whether all features are numbers that are there, so that distances make sense."""
         return self.tree.encoding is None and not has_missing(self.X)
+
+    def require_box(self, what: str) -> None:
+        """Raise for attackers who cannot use all of a box at once."""
+        if isinstance(self.attack, AttackRules):
+            raise InvalidInputError(f"{what} takes an AttackModel, not rewriting rules")
+        self.attack.require_box(what)
 
     def require_plain_numbers(self, what: str) -> None:
         """Raise where distances make no sense: for categories and missing values."""

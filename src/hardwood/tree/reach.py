@@ -13,6 +13,7 @@ from hardwood import _core
 from hardwood.arrays import BoolArray, IntArray
 from hardwood.problem.boxes import Boxes, Reach
 from hardwood.problem.problem import Problem
+from hardwood.tree.priced import cheapest_attacks
 from hardwood.tree.tree import Tree
 
 
@@ -42,7 +43,10 @@ def fooled_under_attack(tree: Tree, reach: Reach, label: IntArray) -> BoolArray:
 
 
 def robust_errors(tree: Tree, problem: Problem) -> BoolArray:
-    """Return, for each sample of the problem, whether its box reaches a leaf of another class."""
+    """Return, for each sample of the problem, whether the attacker can bring it to a leaf of another class."""
+    if problem.prices is not None:
+        judged = tree if problem.limits is None else tree.over_integers(problem.limits.integer)
+        return cheapest_attacks(judged.regions(), problem.prices, problem.label).affordable
     return fooled(tree if problem.limits is None else tree.over_integers(problem.limits.integer), problem.boxes)
 
 

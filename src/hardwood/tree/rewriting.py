@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from hardwood.arrays import BoolArray, FloatArray, IntArray
-from hardwood.attack.rules import SLACK, AttackRules
+from hardwood.attack.rules import AttackRules
 from hardwood.data.frames import EXACT_DOUBLE
-from hardwood.problem.rewriting import intervals
+from hardwood.problem.rewriting import reach_under_rules
+from hardwood.tree.priced import cheapest_attacks
 from hardwood.tree.tree import Tree
 
 
@@ -26,14 +25,6 @@ def fooled_by_rules(
     rounding : float array of shape (2, n_features) or (2, 1)
         See `hardwood.data.frames.Table`.
     """
-    levels = intervals(rules, X, tree.feature_names, rounding)
-    region_low, region_high, region_label = tree.regions()
-    out = np.zeros(len(X), bool)
-    for r in range(len(region_label)):
-        price = np.zeros(len(X))
-        for j in np.flatnonzero(np.isfinite(region_low[r]) | np.isfinite(region_high[r])):
-            cost, low, high = levels[j]
-            inside = (low <= region_high[r, j]) & (high > region_low[r, j])
-            price += np.where(inside.any(axis=0), cost[np.argmax(inside, axis=0)], np.inf)
-        out |= (price <= rules.budget + SLACK) & (region_label[r] != label)
-    return out
+    reach = reach_under_rules(rules, X, tree.feature_names, rounding)
+    assert reach.prices is not None
+    return cheapest_attacks(tree.regions(), reach.prices, label).affordable

@@ -20,6 +20,7 @@ from hardwood.solvers.search.first_trees import find_first_trees
 from hardwood.solvers.search.model import SearchModel, tree_of
 from hardwood.solvers.search.options import CORE_OPTIONS, core_options
 from hardwood.solvers.search.parts import LARGE, BoundByParts
+from hardwood.solvers.search.priced import prove_priced
 from hardwood.solvers.search.root import RootSearch
 from hardwood.solvers.search.spread import spread_search
 
@@ -33,6 +34,7 @@ class SearchSolver(Solver):
     supports_leaf_penalty = True
     supports_min_samples_leaf = True
     supports_spreading = True
+    supports_prices = True
     options: ClassVar[tuple[Option, ...]] = (
         *CORE_OPTIONS,
         Option("effort", None, AnyOf(Whole(0), Nothing("no limit")), "samples that a thread of the proof may scan"),
@@ -41,6 +43,9 @@ class SearchSolver(Solver):
     )
 
     def _run(self, problem: Problem, run: Run) -> None:
+        if problem.prices is not None:
+            prove_priced(problem, run)
+            return
         if problem.max_depth == 0:
             run.report(bound=run.best_objective)
             return

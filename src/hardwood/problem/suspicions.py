@@ -1,0 +1,77 @@
+"""What a table looks like but does not say: counts, and one-hot groups. Nothing is assumed from it, but it is said."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hardwood.arrays import BoolArray
+from hardwood.attack.domain import whole_columns
+from hardwood.attack.groups import suspected_groups
+from hardwood.problem.problem import Problem
+
+HEAD = 100
+"""Rows that are looked at before all are."""
+MOST_NAMED = 5
+"""So many columns are named in a warning."""
+
+
+def moved_by_fractions(problem: Problem) -> list[str]:
+    """Return the features that hold whole numbers only, are not declared to, and that the attacker moves by a fraction.
+
+    Who counts something should say so, since no count moves by one half.
+    """
+    if problem.attack is None:
+        return []
+    undeclared = _numbers(problem)
+    if problem.limits is not None:
+        undeclared &= ~problem.limits.integer
+    found = []
+    head = whole_columns(problem.values[:HEAD])  # tells most columns that are not whole at once
+    for j in np.flatnonzero(undeclared & head):
+        with np.errstate(invalid="ignore"):
+            x, lower, upper = problem.values[:, j], problem.lower[:, j], problem.upper[:, j]
+            ways = np.concatenate([x - lower, upper - x])
+        ways = ways[np.isfinite(ways)]
+        # Noise of an end is no fraction.
+        by_fraction = np.abs(ways - np.rint(ways)) > 1e-6 * (1 + np.abs(ways))
+        if by_fraction.any() and whole_columns(problem.values[:, [j]])[0]:
+            found.append(f"feature {j}" if problem.feature_names is None else repr(problem.feature_names[j]))
+    return found
+
+
+def _numbers(problem: Problem) -> BoolArray:
+    """Return which features are numbers of the table, not tests of categories."""
+    if problem.encoding is None:
+        return np.ones(problem.n_features, bool)
+    return np.array([test is None for test in problem.encoding.tests])
+
+
+def fractions_text(names: list[str]) -> str:
+    """Say which columns look like counts but move by fractions; how to declare them follows."""
+    named = ", ".join(names[:MOST_NAMED]) + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")
+    hold = "holds" if len(names) == 1 else "hold"
+    return f"{named} {hold} whole numbers only, and the attack moves them by fractions; if they are counts, declare it:"
+
+
+def moved_one_by_one(problem: Problem) -> list[tuple[str, ...]]:
+    """Return columns that look like one-hot groups, are not declared to be, and that the attacker moves one by one."""
+    if problem.attack is None or problem.encoding is not None:
+        return []
+    declared: set[int] = set()
+    if problem.prices is not None:
+        declared = {int(j) for part in problem.prices.categories for j in part.columns}
+    moved = np.any((problem.lower < problem.values) | (problem.upper > problem.values), axis=0).tolist()
+    names = problem.feature_names or tuple(str(j) for j in range(problem.n_features))
+    suspicious = {name for j, name in enumerate(names) if moved[j] and j not in declared}
+    found = suspected_groups(problem.values, problem.feature_names)
+    return [group for group in found if not suspicious.isdisjoint(group)]
+
+
+def one_hot_text(groups: list[tuple[str, ...]]) -> str:
+    """Say which columns look like a one-hot group; how to declare it follows."""
+    first = ", ".join(groups[0][:MOST_NAMED]) + (", …" if len(groups[0]) > MOST_NAMED else "")
+    more = f" (and {len(groups) - 1} more groups)" if len(groups) > 1 else ""
+    return (
+        f"exactly one of the columns {first} is 1 in every row{more}, and the attack moves them one by one; if they "
+        "are one categorical feature, declare it:"
+    )
