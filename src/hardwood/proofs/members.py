@@ -18,7 +18,7 @@ from hardwood.errors import InvalidInputError
 RESET, NOTE = bytes([13]), bytes([14])
 _NOTE_HEAD = struct.Struct("<BI")
 _BLOCK = 1 << 20
-_LEVEL = 1
+_LEVEL = 4
 """Of compression: records come by megabytes per second while a search runs."""
 
 MOST_BYTES = 1 << 30

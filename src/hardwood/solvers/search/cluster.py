@@ -153,7 +153,7 @@ def end_search(search: str) -> None:
     """End the stations of a search on this worker."""
     with _LOCK:
         for key in [key for key in _SEATS if key[0] == search]:
-            _SEATS[key].station.control.request_stop()
+            _SEATS.pop(key).station.request_stop()
         _MODELS.pop(search, None)
 
 

@@ -52,7 +52,15 @@ def _start_from_sample(problem: Problem, run: Run) -> None:
     part = problem.replace(**{name: getattr(problem, name)[chosen] for name in fields}, min_samples_leaf=0)
     limit = None if np.isinf(run.remaining()) else run.remaining() / 10
     options = {"effort": SAMPLE_EFFORT}
-    answer = solve(part, "search", time_limit=limit, max_gap=0.02, random_state=run.random_state, options=options)
+    answer = solve(
+        part,
+        "search",
+        time_limit=limit,
+        max_gap=0.02,
+        random_state=run.random_state,
+        options=options,
+        interrupt=run.interrupt,
+    )
     run.report(to_indices(answer.tree, problem))
     if answer.stopped_by is EndReason.INTERRUPT:
         raise KeyboardInterrupt

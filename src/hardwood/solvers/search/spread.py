@@ -132,7 +132,7 @@ class Threads:
     def close(self) -> None:
         """End all dutys."""
         for station in self._stations.values():
-            station.control.request_stop()
+            station.request_stop()
         for station in self._stations.values():
             station.close()
 

@@ -24,6 +24,9 @@ from hardwood.solvers.search.options import core_options
 from hardwood.solvers.stopping import Interrupt, TimeLimit
 from hardwood.tree.index_tree import IndexTree
 
+PATIENCE = 1.0
+"""Seconds that a search for trees is waited for which was asked to end; it ends at its next look."""
+
 RootPart = tuple[int, int, int]
 """Feature, first and end of a range of candidates at the root."""
 
@@ -172,11 +175,17 @@ class Station:
         """Return parts that were not begun yet."""
         return [] if self._scout is not None else self._core.give_back()
 
-    def close(self) -> None:
-        """End whatever runs."""
+    def request_stop(self) -> None:
+        """Ask whatever runs to end; returns at once."""
         self.control.request_stop()
         if self._scout is not None:
-            self._scout.stop()
+            self._scout.request_stop()
+
+    def close(self) -> None:
+        """End whatever runs."""
+        self.request_stop()
+        if self._scout is not None:
+            self._scout.join()
         self._core.stop()
 
 
@@ -220,7 +229,9 @@ class _Scout:
         self._told = cost
         return [tree], is_over
 
-    def stop(self) -> None:
+    def request_stop(self) -> None:
         self._run.interrupt.request()
         self._run.control.request_stop()
-        self._thread.join()
+
+    def join(self) -> None:
+        self._thread.join(PATIENCE)
