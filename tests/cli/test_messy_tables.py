@@ -195,6 +195,16 @@ def test_a_held_out_score_is_reported_and_a_proof_is_about_all_rows(tmp_path: Pa
     assert "accuracy under attack" not in nobody
 
 
+def test_a_proof_about_a_file_that_the_checker_cannot_read_says_so(tmp_path: Path) -> None:
+    plain, odd = tmp_path / "plain.csv", tmp_path / "odd.csv"
+    plain.write_text("x;z;y\n" + "".join(f"{i}.5;{i % 2};{'ab'[i >= 10]}\n" for i in range(20)))
+    odd.write_text("x;z;y\n" + "".join(f"{i},5;{i % 2 == 0};{'ab'[i >= 10]}\n" for i in range(20)))
+    options = ("-t", "y", "--attack", "0.1", "--depth", 1, "--proof", tmp_path / "p.hwp")
+    assert f"To check it: hardwood-checker {tmp_path / 'p.hwp'} {plain}" in run("fit", plain, *options)
+    said = " ".join(run("fit", odd, *options).split())
+    assert "writes decimals with a comma and says true and false where numbers stand: hand it the arrays" in said
+
+
 def test_predictions_come_with_probabilities_and_robustness(tmp_path: Path) -> None:
     path, model = tmp_path / "data.csv", tmp_path / "model.json"
     path.write_text("x,y\n" + "".join(f"{i},{'ab'[i >= 10]}\n" for i in range(20)))

@@ -17,7 +17,7 @@ from hardwood.cli.inputs import (
     OtherAttackOption,
     TargetOption,
 )
-from hardwood.cli.output import check_output, exit_if_interrupted
+from hardwood.cli.output import check_output, exit_if_interrupted, how_to_check
 from hardwood.cli.reading import Reading, reads_csv
 from hardwood.errors import InvalidInputError
 from hardwood.problem.problem import prepare
@@ -68,5 +68,5 @@ def certify(
     write_proof(problem, tree, min(bound, own), output, target=target)
     verdict = "no tree of this depth loses less" if own <= bound else f"no tree of this depth loses less than {bound:g}"
     typer.echo(f"The model loses {own:g} of {float(problem.weight.sum()):g} under attack; {verdict}.")
-    typer.echo(f"Proof written to {output}. To check it: hardwood-checker {output} {data}")
+    typer.echo(f"Proof written to {output}. {how_to_check(output, given.table, given.features, tree.encoding)}")
     exit_if_interrupted(result)

@@ -144,10 +144,10 @@ def fit(
     if output is not None and not json:
         typer.echo(f"Model written to {output}. Next: {_next_command(output, test or data, target)}")
     if checkpoint is not None:
-        _say_where_it_stands(result, checkpoint, data, json=json)
+        _say_where_it_stands(result, checkpoint, samples.how_to_check(checkpoint), json=json)
     if proof is not None:
         write_proof(problem, result.tree, result.bound, proof, target=target)
-        typer.echo(f"Proof written to {proof}. To check it: hardwood-checker {proof} {data}", err=json)
+        typer.echo(f"Proof written to {proof}. {samples.how_to_check(proof)}", err=json)
     exit_if_interrupted(result)
 
 
@@ -203,9 +203,9 @@ def _learn(problem: Problem, recipe: Recipe, limits: dict[str, Any], dask: str |
         )
 
 
-def _say_where_it_stands(result: Result, checkpoint: Path, data: Path, *, json: bool) -> None:
+def _say_where_it_stands(result: Result, checkpoint: Path, check: str, *, json: bool) -> None:
     if result.status is Status.OPTIMAL:
-        text = f"Proven; {checkpoint} is the proof. To check it: hardwood-checker {checkpoint} {data}"
+        text = f"Proven; {checkpoint} is the proof. {check}"
     else:
         text = f"What is proven so far (bound {result.bound:g}) is in {checkpoint}. Run the same again to go on."
     typer.echo(text, err=json)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from hardwood.arrays import FloatArray
 from hardwood.attack.model import AttackModel
 from hardwood.attack.spelling import integers_from_text, read_attack, with_labels_of
+from hardwood.cli.output import how_to_check
 from hardwood.cli.reading import Reading
 from hardwood.data.categories import CategoryEncoding
 from hardwood.data.csv import CsvTable
@@ -133,6 +134,10 @@ class Samples:
                 f"{share:g} of the data cannot be held out with all classes on both sides: {error}"
             ) from error
         return self.take(np.sort(kept)), self.take(np.sort(held_out))
+
+    def how_to_check(self, proof: Path) -> str:
+        """Return how a proof about these samples can be checked."""
+        return how_to_check(proof, self.table, self.features, self.encoding)
 
     def attack(self, text: str, attacked_classes: list[str] | None, integer: str | None = None) -> AttackModel:
         """Return the attack options in terms of these classes."""

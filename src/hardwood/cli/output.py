@@ -12,12 +12,33 @@ from typing import Any
 
 import typer
 
+from hardwood.data.categories import CategoryEncoding
+from hardwood.data.csv import CsvTable, is_boolean
 from hardwood.errors import InvalidInputError
 from hardwood.solvers.result import EndReason, Result
 
 INTERRUPTED = 130
 """Exit code of what Ctrl-C ended."""
 PICTURES = (".png", ".svg", ".pdf")
+
+
+def how_to_check(proof: Path, table: CsvTable, features: Sequence[str], encoding: CategoryEncoding | None) -> str:
+    """Return the command that checks a proof, or why that needs another file: the checker reads plain tables only."""
+    data = table.path
+    numbers = [name for j, name in enumerate(features) if encoding is None or encoding.categories[j] is None]
+    strange = []
+    if table.format.encoding.lower() not in ("utf-8", "ascii"):
+        strange.append(f"is {table.format.encoding} text")
+    if table.format.decimal == ",":
+        strange.append("writes decimals with a comma")
+    if any(is_boolean(cell) for name in numbers for cell in table.cells(name)):
+        strange.append("says true and false where numbers stand")
+    if not strange:
+        return f"To check it: hardwood-checker {proof} {data}"
+    return (
+        f"hardwood-checker reads UTF-8 files with decimal points and numbers, and {data} {' and '.join(strange)}: hand "
+        f"it the arrays, hardwood_checker.check({str(proof)!r}, X, y), or learn from a file that is written so"
+    )
 
 
 def print_json(data: Any) -> None:
