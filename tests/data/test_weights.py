@@ -21,7 +21,7 @@ from hardwood.data.weights import as_weights, weighted_share
 
 X = np.array([[0.0, 1.0], [0.2, 0.0], [0.4, 1.0], [1.0, 0.0], [1.2, 1.0], [1.4, 0.0]])
 Y = np.array([0, 0, 1, 1, 1, 1])
-TREE = GreedyRobustTreeClassifier(2, attack=0.1).fit(X, Y)
+TREE = GreedyRobustTreeClassifier(2, attack={0: 0.1}).fit(X, Y)
 FOREST = RobustForestClassifier(3, max_depth=2, attack=0.1).fit(X, Y)
 SCORES: dict[str, Callable[[Any], Any]] = {
     "accuracy": lambda weight: accuracy(TREE.tree_, X, Y, weight),

@@ -42,7 +42,10 @@ def as_weights(sample_weight: Any, n_samples: int) -> FloatArray:
 
 
 def class_weights(class_weight: Any, classes: NDArray[Any], code: IntArray) -> FloatArray:
-    """Return the factor for each class: by label (1 where the mapping has none), or "balanced" as in scikit-learn."""
+    """Return the factor for each class: by label (1 where the mapping has none), or "balanced" as in scikit-learn.
+
+    A mapping of mappings is a cost matrix: what it costs to take each class for each other one.
+    """
     if isinstance(class_weight, str) and class_weight == "balanced":
         return np.asarray(len(code) / (len(classes) * np.bincount(code, minlength=len(classes))))
     if not isinstance(class_weight, Mapping):
@@ -56,12 +59,36 @@ def class_weights(class_weight: Any, classes: NDArray[Any], code: IntArray) -> F
                 f"class_weight names class {label!r}; the classes of the data are "
                 f"{', '.join(map(repr, classes.tolist()))}"
             )
+        if isinstance(value, Mapping):
+            value = _cost_of_class(plain, value, position)
         if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
             raise InvalidInputError(
                 f"class_weight={class_weight!r}: the weight of class {label!r} must be >= 0 and finite"
             )
         factor[position[plain]] = float(value)
     return factor
+
+
+def _cost_of_class(label: Any, row: Mapping[Any, Any], position: Mapping[Any, int]) -> Any:
+    """Return what it costs to take a sample of a class for another, from a row of a cost matrix.
+
+    Of two classes it is one number. Of more, a sample that the attacker can take to leaves of several wrong classes has
+    no cost of its own unless all of them cost the same.
+    """
+    named = {key.item() if isinstance(key, np.generic) else key: cost for key, cost in row.items()}
+    others = set(position) - {label}
+    if set(named) - {label} != others or named.get(label, 0) != 0:
+        raise InvalidInputError(
+            f"the costs of class {label!r} must name every other class "
+            f"({', '.join(map(repr, sorted(others, key=str)))}) and cost nothing where the answer is right"
+        )
+    costs = {named[other] for other in others}
+    if len(costs) > 1:
+        raise InvalidInputError(
+            f"taking class {label!r} for others costs {', '.join(map(str, sorted(costs)))}: different costs of one "
+            "class's errors do not add up sample by sample under attack; give one cost for each class"
+        )
+    return costs.pop()
 
 
 def training_weights(sample_weight: Any, class_weight: Any, classes: NDArray[Any], code: IntArray) -> FloatArray:

@@ -24,6 +24,7 @@ from hardwood.data.weights import weighted_share
 from hardwood.errors import InvalidInputError, OneHotWarning, WholeNumbersWarning
 from hardwood.evaluation.adversarial import attack_samples, robust_radius
 from hardwood.evaluation.metrics import adversarial_accuracy
+from hardwood.evaluation.recall import RecallUnderAttack, adversarial_recall
 from hardwood.export import to_sklearn
 from hardwood.export.model_file import Model, training_record, weight_by_leaf
 from hardwood.markup import escaped, facts, folded
@@ -284,6 +285,36 @@ class BaseRobustTree(BaseRobustClassifier):
         """
         table = X if is_chunked(X) else self._validate(X)
         return adversarial_accuracy(self.tree_, table, y, self._attack_or(attack), sample_weight)
+
+    def adversarial_recall(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        positive: Any,
+        false_positive_rate: float = 0.01,
+        attack: Any = None,
+    ) -> RecallUnderAttack:
+        """Return the recall under attack at a limited rate of false alarms; see `evaluation.adversarial_recall`.
+
+        Leaves are scored by the probability of the positive class, as in `predict_proba`.
+        """
+        table = self._validate(X)
+        if positive not in self.classes_.tolist():
+            known = ", ".join(map(repr, self.classes_.tolist()))
+            raise InvalidInputError(f"positive={positive!r}; the classes are {known}")
+        share = class_shares(self.leaf_weight_, self.tree_, 0.0)[:, self.classes_.tolist().index(positive)]
+        return adversarial_recall(
+            self.tree_,
+            share,
+            table,
+            y,
+            self._attack_or(attack),
+            positive=positive,
+            false_positive_rate=false_positive_rate,
+            sample_weight=sample_weight,
+        )
 
     def attack_samples(self, X: Any, y: Any, *, attack: Any = None) -> FloatArray:
         """Return the nearest adversarial example of each sample; see `hardwood.attack_samples`."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from hardwood import _core
 from hardwood.arrays import BoolArray, FloatArray, IntArray
 from hardwood.attack.model import AttackModel
 from hardwood.attack.rules import AttackRules
@@ -18,7 +19,7 @@ from hardwood.errors import InvalidInputError
 from hardwood.problem.boxes import Boxes, Reach, reach_under_attack
 from hardwood.problem.prices import BoxPrices, Prices
 from hardwood.problem.rewriting import reach_under_rules
-from hardwood.tree.priced import CheapestAttacks, cheapest_attacks
+from hardwood.tree.priced import CheapestAttacks, cheapest_attacks, reached_boxes
 from hardwood.tree.reach import fooled_under_attack
 from hardwood.tree.tree import Tree
 
@@ -104,6 +105,25 @@ class AttackedData:
         low, high, label = self.tree.over_integers(limits.integer).regions()
         before_next = np.maximum(low, np.nextafter(low + 1, -np.inf))
         return np.where(limits.integer, before_next, low), high, label
+
+    def reached_regions(self) -> BoolArray:
+        """Return which leaves (`regions`) the attacker can bring each sample to, of shape (n_samples, n_leaves)."""
+        if self.reach.prices is not None:
+            return reached_boxes(self.regions(), self.prices)
+        low, high, label = self.regions()
+        reached = [
+            np.all((self.boxes.lower <= high[r]) & (self.boxes.upper > low[r]), axis=1) for r in range(len(label))
+        ]
+        return np.column_stack(reached)
+
+    def leaf_of_regions(self) -> IntArray:
+        """Return the node of the tree that each of the leaves (`regions`) is."""
+        low, high, _ = self.regions()
+        with np.errstate(invalid="ignore"):
+            above = np.where(np.isfinite(low), np.nextafter(low, np.inf), 0.0)
+        points = np.ascontiguousarray(np.where(np.isfinite(high), high, above))
+        tree = self.tree
+        return _core.apply(tree.feature, tree.threshold, tree.left, tree.right, points)
 
     @property
     def is_plain(self) -> bool:

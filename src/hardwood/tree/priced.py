@@ -68,6 +68,18 @@ def cheapest_attacks(regions: LeafBoxes, prices: Prices, label: IntArray) -> Che
     return CheapestAttacks(best, region, affordable)
 
 
+def reached_boxes(regions: LeafBoxes, prices: Prices) -> BoolArray:
+    """Return which leaves each sample can be brought to, of shape (n_samples, n_leaves)."""
+    low, high, label = regions
+    nobody = np.full(len(prices.budget), -1)
+    reached = [
+        # Nobody has this label, so every leaf is a wrong one.
+        cheapest_attacks((low[[r]], high[[r]], label[[r]]), prices, nobody).affordable
+        for r in range(len(label))
+    ]
+    return np.column_stack(reached)
+
+
 def _add(more: FloatArray, budget: FloatArray, cost: FloatArray, units: IntArray) -> None:
     cost += more
     units += in_units(more, budget)
