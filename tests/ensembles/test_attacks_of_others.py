@@ -38,13 +38,14 @@ def test_attacks_of_art_fool_nobody_who_is_called_robust(kind: str) -> None:
         if kind == "forest"
         else RobustBoostingClassifier(20, attack=RADIUS, max_depth=2)
     ).fit(X, y)
+    X, y = X[:20], y[:20]
     found = robustness(model, X, y, RADIUS)
     wrapped = estimators.BlackBoxClassifier(
         lambda points: np.eye(2)[model.predict(np.asarray(points, np.float64))], (3,), 2, clip_values=(-1.0, 2.0)
     )
     attacks = [
-        evasion.HopSkipJump(wrapped, norm=np.inf, max_iter=15, max_eval=300, init_eval=20, verbose=False),
-        evasion.ZooAttack(wrapped, max_iter=15, nb_parallel=1, use_resize=False, use_importance=False, verbose=False),
+        evasion.HopSkipJump(wrapped, norm=np.inf, max_iter=5, max_eval=100, init_eval=10, verbose=False),
+        evasion.ZooAttack(wrapped, max_iter=5, nb_parallel=1, use_resize=False, use_importance=False, verbose=False),
     ]
     for attack in attacks:
         moved = np.asarray(attack.generate(x=X.astype(np.float32), y=np.eye(2)[y]), np.float64)
