@@ -1,12 +1,17 @@
-"""How well time limits are kept: solver × size × limit, and by how much each is passed.
+"""How well time limits are kept, and how soon Ctrl-C answers: solver × size.
 
-The promise is 5 % and a second, for every solver and any shape. Set LIMITS (seconds, separated by commas; 2 and 10) to
-measure others. Shapes are made up, with labels of a depth-2 tree and 15 % of them wrong, so that proofs take long.
+The promise is 5 % and a second, for every solver and any shape, and a second for Ctrl-C. Set LIMITS (seconds,
+separated by commas; 2 and 10) to measure others, SOLVERS and SHAPES (their numbers, from 0) to measure some. Shapes are
+made up, with labels of a depth-2 tree and 15 % of them wrong, so that proofs take long. ``limits.interrupts`` measures
+Ctrl-C.
 """
 
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 import time
 from typing import Any
 
@@ -20,6 +25,17 @@ SHAPES = ((600, 10, 2), (10_000, 16, 7), (20_000, 30, 2), (100_000, 50, 2))
 
 SOLVERS = ("search", "maxsat-lsu", "maxsat-rc2", "milp", "binary-milp", "cp-sat", "greedy", "treant", "relabelled")
 DEPTH = 3
+
+PRESSED_AFTER = (0.3, 1.5)
+"""Seconds after which Ctrl-C is pressed: while ends are ranked and encoded, and in the midst of the search."""
+
+
+def chosen_shapes() -> list[tuple[int, int, int]]:
+    return [SHAPES[int(k)] for k in os.environ.get("SHAPES", "0,1,2,3").split(",")]
+
+
+def chosen_solvers() -> list[str]:
+    return os.environ.get("SOLVERS", ",".join(SOLVERS)).split(",")
 
 
 def shaped(n: int, p: int, n_classes: int) -> tuple[Any, Any]:
@@ -36,9 +52,9 @@ def run() -> str:
     load = f"{os.getloadavg()[0]:.0f} on {os.cpu_count()} cores" if hasattr(os, "getloadavg") else "unknown"
     limits = [float(text) for text in os.environ.get("LIMITS", "2,10").split(",")]
     rows: list[tuple[Any, ...]] = []
-    for n, p, n_classes in SHAPES:
+    for n, p, n_classes in chosen_shapes():
         X, y = shaped(n, p, n_classes)
-        for solver in SOLVERS:
+        for solver in chosen_solvers():
             for limit in limits:
                 rows.append((f"{n:,} x {p}, {n_classes} classes", solver, f"{limit:g}", *cells(X, y, solver, limit)))
                 print(*rows[-1], flush=True)
@@ -62,5 +78,55 @@ def cells(X: Any, y: Any, solver: str, limit: float) -> tuple[str, ...]:
     return f"{seconds:.2f}", f"{passed:.2f}{mark}", f"{result.objective:g}", f"{result.gap:.1%}", ended
 
 
-if __name__ == "__main__":
-    print(run())
+_INTERRUPTED = """
+import sys, warnings
+warnings.simplefilter("ignore")
+from benchmarks.bench_limits import DEPTH, shaped
+from hardwood import HardwoodError, Problem, solve
+n, p, n_classes = map(int, sys.argv[2:])
+X, y = shaped(n, p, n_classes)
+problem = Problem.from_data(X, y, 0.02, DEPTH)
+try:
+    print("ready", flush=True)
+    result = solve(problem, sys.argv[1])
+    print(result.stopped_by.value, f"{result.objective:g}", flush=True)
+except KeyboardInterrupt:
+    print("interrupted before it began", flush=True)
+except HardwoodError as error:
+    print("refused:", str(error).split(";")[0][:80], flush=True)
+"""
+
+
+def interrupts() -> str:
+    """Press Ctrl-C in the midst of every solver on every shape."""
+    rows: list[tuple[str, ...]] = []
+    for n, p, n_classes in chosen_shapes():
+        for solver in chosen_solvers():
+            for after in PRESSED_AFTER:
+                answer = seconds_to_answer(solver, (n, p, n_classes), after)
+                rows.append((f"{n:,} x {p}, {n_classes} classes", solver, f"{after:g}", *answer))
+                print(*rows[-1], flush=True)
+    head = f"Depth {DEPTH}, radius 0.02, one thread, no time limit. Seconds from Ctrl-C to the result."
+    return f"{head}\n\n" + table(("shape", "solver", "pressed after s", "answered in s", "ended by, objective"), rows)
+
+
+def seconds_to_answer(solver: str, shape: tuple[int, ...], after: float) -> tuple[str, str]:
+    command = [sys.executable, "-c", _INTERRUPTED, solver, *map(str, shape)]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    try:
+        child.stdout.readline()
+        time.sleep(after)
+        pressed = time.perf_counter()
+        if child.poll() is None:
+            child.send_signal(signal.SIGINT)
+        answer = child.stdout.readline().strip()
+        seconds = time.perf_counter() - pressed
+    finally:
+        child.kill()
+        child.wait()
+    mark = "" if seconds <= 1 else " **not kept**"
+    return ("done before", answer) if not answer.startswith("interrupt") else (f"{seconds:.2f}{mark}", answer)
+
+
+PARTS = {"interrupts": interrupts}
