@@ -398,10 +398,10 @@ class ScoredTrees:
 
 def rank_ends(
     lower: FloatArray, upper: FloatArray, values: FloatArray, rounding: FloatArray, control: Control | None = None
-) -> tuple[Int32Array, Int32Array, IntArray, FloatArray, FloatArray] | None:
+) -> tuple[Int32Array, Int32Array, IntArray, list[FloatArray], list[FloatArray]] | None:
     """Return ranks of lower and upper ends, finite ranks per feature, smallest and largest end of each rank.
 
-    The last two feature by feature, in one piece. None if the control stopped it.
+    The last two by feature. None if the control stopped it.
     """
 
 def sort_events(

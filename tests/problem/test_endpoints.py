@@ -50,20 +50,20 @@ def test_a_number_between_lower_ends_of_one_rank_stands_for_the_index_below() ->
     lower, upper = np.array([[1.0], [1.0 + 1e-9]]), np.array([[5.0], [6.0]])
     ends = rank_ends(lower, upper, np.array([[3.1], [3.1]]))
     assert (ends.lower_rank[:, 0].tolist(), ends.upper_rank[:, 0].tolist()) == ([0, 0], [1, 2])
-    assert ends.turn(0).tolist() == [1.0 + 1e-9, 5.0, 6.0]
-    assert [index_of(b, 0, ends) for b in (0.9, 1.0, 1.0 + 1e-9, 4.0, 5.0)] == [-1, -1, 0, 0, 1]
+    assert ends.of_feature(0).turn.tolist() == [1.0 + 1e-9, 5.0, 6.0]
+    assert [index_of(b, ends.of_feature(0)) for b in (0.9, 1.0, 1.0 + 1e-9, 4.0, 5.0)] == [-1, -1, 0, 0, 1]
 
 
 def test_thresholds_lie_midway_between_the_ends_that_reach_the_node() -> None:
-    ends = exactly([[0.0], [4.0], [10.0]], [[1.0], [5.0], [11.0]])
-    everyone = (ends.lower_rank[:, 0], ends.upper_rank[:, 0])
-    assert maximum_margin(*margin_around(1, 0, *everyone, ends)) == 2.5
-    without_middle = (ends.lower_rank[[0, 2], 0], ends.upper_rank[[0, 2], 0])
-    assert maximum_margin(*margin_around(1, 0, *without_middle, ends)) == 5.5
-    assert maximum_margin(*margin_around(-1, 0, *everyone, ends)) < 0
-    assert maximum_margin(*margin_around(5, 0, *everyone, ends)) > 11
+    ends = exactly([[0.0], [4.0], [10.0]], [[1.0], [5.0], [11.0]]).of_feature(0)
+    everyone = (ends.lower_rank, ends.upper_rank)
+    assert maximum_margin(*margin_around(1, *everyone, ends)) == 2.5
+    without_middle = (ends.lower_rank[[0, 2]], ends.upper_rank[[0, 2]])
+    assert maximum_margin(*margin_around(1, *without_middle, ends)) == 5.5
+    assert maximum_margin(*margin_around(-1, *everyone, ends)) < 0
+    assert maximum_margin(*margin_around(5, *everyone, ends)) > 11
     for t in range(-1, 6):
-        assert index_of(maximum_margin(*margin_around(t, 0, *everyone, ends)), 0, ends) == t
+        assert index_of(maximum_margin(*margin_around(t, *everyone, ends)), ends) == t
 
 
 @pytest.mark.parametrize("x", [1.0, -3.0, 1e-300, 5e-324, 1e300, -1e308, 0.0])

@@ -77,6 +77,7 @@ def test_chens_split_has_the_least_worst_of_four_scores(seed: int, kind: str) ->
         assert scores[int(tree.feature[0]), int(tree.index[0])] == pytest.approx(min(scores.values()), abs=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::hardwood.errors.WholeNumbersWarning")
 def test_chen_by_hand() -> None:
     """Samples at 0, 1, 2, 3 with classes 0 0 1 1 and radius 0.6: boxes [-.6, .6], [.4, 1.6], [1.4, 2.6], [2.4, 3.6].
 
@@ -110,6 +111,7 @@ def test_chen_divides_samples_by_their_own_values() -> None:
     assert tree.predict(X)[4:7].tolist() == [1, 1, 1]
 
 
+@pytest.mark.filterwarnings("ignore::hardwood.errors.WholeNumbersWarning")
 def test_fprdt_by_hand() -> None:
     """Samples at 0, 1, 2, 3 with classes 0 0 1 1 and radius 0.6, as above.
 

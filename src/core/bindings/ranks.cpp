@@ -54,10 +54,18 @@ nb::object pyRankEnds(FloatRows lower, FloatRows upper, FloatRows value, FloatRo
     if (!ranked)
         return nb::none();
     auto const n = arrays.boxes.samples(), p = arrays.boxes.features();
+    nb::list first, last;
+    for (std::size_t j = 0; j != ranked->first.size(); ++j)
+    {
+        bool const isOneNumberEach = ranked->last[j].empty();
+        first.append(handOver(std::move(ranked->first[j])));
+        if (isOneNumberEach)
+            last.append(first[j]);
+        else
+            last.append(handOver(std::move(ranked->last[j])));
+    }
     return nb::make_tuple(handOver(std::move(ranked->lowerRank), n, p), handOver(std::move(ranked->upperRank), n, p),
-                          handOver(std::move(ranked->nRanks)),
-                          handOver(Array<double>::copy(Span<double const>(ranked->first))),
-                          handOver(Array<double>::copy(Span<double const>(ranked->last))));
+                          handOver(std::move(ranked->nRanks)), first, last);
 }
 
 nb::object pySortEvents(FloatRows lower, FloatRows upper, FloatRows value, FloatRows rounding, In<Index, 1> label,
@@ -136,8 +144,7 @@ void bindRanks(nb::module_ &m)
     m.def("rank_ends", pyRankEnds, array("lower"), array("upper"), array("values"), array("rounding"),
           nb::arg("control").none() = nb::none(),
           "Rank the ends of all boxes: return the ranks of lower and upper ends, the number of finite ranks of each "
-          "feature, and the smallest and the largest end of each rank, feature by feature; None if the control "
-          "stopped it.");
+          "feature, and, by feature, the smallest and the largest end of each rank; None if the control stopped it.");
     m.def("sort_events", pySortEvents, array("lower"), array("upper"), array("values"), array("rounding"),
           array("label"), nb::arg("control").none() = nb::none(),
           "Sort lower ends, values and upper ends: return events as pairs of code and rank, of shape "

@@ -180,6 +180,7 @@ std::optional<RankedEnds> rankEnds(BoxesAround const &boxes, Control &control)
                       {},
                       {}};
     MergedColumns<2> columns({Event::lower, Event::upper}, n);
+    auto first = Array<double>::unwritten(2 * n), last = Array<double>::unwritten(2 * n);
     // Ranks of one feature stay in the cache while they are written in order of the ends.
     auto lowerRank = Array<std::int32_t>::unwritten(n), upperRank = Array<std::int32_t>::unwritten(n);
     std::array<Span<std::int32_t>, 2> const rankOf{lowerRank.view(), upperRank.view()};
@@ -188,6 +189,8 @@ std::optional<RankedEnds> rankEnds(BoxesAround const &boxes, Control &control)
         if (!columns.sort(boxes.value, {boxes.lower, boxes.upper}, j, control))
             return {};
         Clustering clustering(columns.value(), boxes.rounding[j]);
+        Index nFinite = 0;  // ranks so far
+        bool isOneNumberEach = true;
         columns.merge(
             [&](Index, End end)
             {
@@ -196,13 +199,13 @@ std::optional<RankedEnds> rankEnds(BoxesAround const &boxes, Control &control)
                 if (end.number == -infinity || end.number == infinity)
                     return;
                 if (clustering.isNew())
-                {
-                    ranked.first.push_back(end.number);
-                    ranked.last.push_back(end.number);
-                }
-                ranked.last.back() = end.number;
+                    first[nFinite++] = end.number;
+                last[nFinite - 1] = end.number;
+                isOneNumberEach = isOneNumberEach && first[nFinite - 1] == end.number;
             });
-        ranked.nRanks[j] = clustering.nRanks();
+        ranked.nRanks[j] = nFinite;
+        ranked.first.push_back(Array<double>::copy(first.view().part(0, nFinite)));
+        ranked.last.push_back(Array<double>::copy(last.view().part(0, isOneNumberEach ? 0 : nFinite)));
         for (Index i = 0; i != n; ++i)
         {
             ranked.lowerRank[i * p + j] = lowerRank[i];

@@ -35,9 +35,9 @@ struct RankedEnds
 {
     Array<std::int32_t> lowerRank;  // (n_samples, n_features); -1 for -inf and the number of ranks for +inf
     Array<std::int32_t> upperRank;
-    Array<Index> nRanks;        // finite ranks of each feature
-    std::vector<double> first;  // smallest and largest end of each rank, feature by feature
-    std::vector<double> last;
+    Array<Index> nRanks;               // finite ranks of each feature
+    std::vector<Array<double>> first;  // smallest end of each rank, by feature
+    std::vector<Array<double>> last;   // and the largest one; empty where each rank is one number
 };
 
 // Rank the ends of all boxes; nothing where the Control stopped it.

@@ -28,46 +28,67 @@ _LARGEST = float(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True, eq=False)
-class Endpoints:
-    """The sorted ends of all boxes, feature by feature, as clusters and ranks.
+class FeatureEnds:
+    """The sorted ends of all boxes on one feature, as clusters and ranks.
 
     Attributes
     ----------
-    lower_rank, upper_rank : int32 array of shape (n_samples, n_features)
-        Cluster of each box end; -1 for -inf and ``n_ranks[j]`` for +inf. With threshold index ``t``, a box reaches
-        left iff ``lower_rank <= t`` and right iff ``upper_rank > t``.
-    n_ranks : int64 array of shape (n_features,)
-        Number of clusters of finite ends.
-    first, last : tuple of float arrays
+    lower_rank, upper_rank : int32 array of shape (n_samples,)
+        Cluster of each box end; -1 for -inf and ``n_ranks`` for +inf. With threshold index ``t``, a box reaches left
+        iff ``lower_rank <= t`` and right iff ``upper_rank > t``.
+    first, last : float array of shape (n_ranks,)
         Smallest and largest end of each cluster.
-    lower : float array of shape (n_samples, n_features)
+    lower : float array of shape (n_samples,)
         The lower ends.
     """
 
     lower_rank: RankArray
     upper_rank: RankArray
-    n_ranks: IntArray
-    first: tuple[FloatArray, ...]
-    last: tuple[FloatArray, ...]
+    first: FloatArray
+    last: FloatArray
     lower: FloatArray
 
-    @cached_property
-    def _turns(self) -> dict[int, FloatArray]:
-        return {}
+    @property
+    def n_ranks(self) -> int:
+        """Number of clusters of finite ends."""
+        return len(self.first)
 
-    def turn(self, feature: int) -> FloatArray:
-        """Return the largest lower end of each cluster, or its first end where it has no lower one.
+    @cached_property
+    def turn(self) -> FloatArray:
+        """The largest lower end of each cluster, or its first end where it has no lower one.
 
         A number below it is no better a threshold than the index before the cluster; a number from there on is no
         better than the cluster's own index.
         """
-        if feature not in self._turns:
-            rank, lower = self.lower_rank[:, feature], self.lower[:, feature]
-            finite = (rank >= 0) & (rank < self.n_ranks[feature])
-            largest = self.first[feature].copy()
-            np.maximum.at(largest, rank[finite], lower[finite])
-            self._turns[feature] = largest
-        return self._turns[feature]
+        finite = (self.lower_rank >= 0) & (self.lower_rank < self.n_ranks)
+        largest = self.first.copy()
+        np.maximum.at(largest, self.lower_rank[finite], self.lower[finite])
+        return largest
+
+
+@dataclass(frozen=True, eq=False)
+class Endpoints:
+    """The sorted ends of all boxes, feature by feature, as clusters and ranks; see `FeatureEnds`.
+
+    Attributes
+    ----------
+    lower_rank, upper_rank : int32 array of shape (n_samples, n_features)
+    n_ranks : int64 array of shape (n_features,)
+    first, last : list of float arrays
+    lower : float array of shape (n_samples, n_features)
+    """
+
+    lower_rank: RankArray
+    upper_rank: RankArray
+    n_ranks: IntArray
+    first: list[FloatArray]
+    last: list[FloatArray]
+    lower: FloatArray
+
+    def of_feature(self, j: int) -> FeatureEnds:
+        """Return the ends of one feature."""
+        columns = self.lower_rank[:, j], self.upper_rank[:, j]
+        return FeatureEnds(*columns, self.first[j], self.last[j], self.lower[:, j])
 
 
 def rank_ends(
@@ -95,16 +116,7 @@ def rank_ends(
     lower_rank, upper_rank, n_ranks, first, last = ranked
     for array in (lower_rank, upper_rank, n_ranks):
         array.setflags(write=False)
-    end = np.cumsum(n_ranks)
-    parts = [slice(a, b) for a, b in zip((end - n_ranks).tolist(), end.tolist(), strict=True)]
-    return Endpoints(
-        lower_rank,
-        upper_rank,
-        n_ranks,
-        tuple(first[part] for part in parts),
-        tuple(last[part] for part in parts),
-        lower,
-    )
+    return Endpoints(lower_rank, upper_rank, n_ranks, first, last, lower)
 
 
 def ranks_present(rank: RankArray) -> IntArray:
@@ -130,37 +142,35 @@ def candidates(lower_rank: RankArray, upper_rank: RankArray) -> IntArray:
     return np.asarray(uppers[is_last], dtype=np.int64)
 
 
-def index_of(threshold: float, feature: int, endpoints: Endpoints) -> int:
+def index_of(threshold: float, ends: FeatureEnds) -> int:
     """Return an index that sends no training box to a side to which ``threshold`` does not send it.
 
     For a threshold between two clusters it is the index between them, which sends every box the same way.
     """
-    return int(np.searchsorted(endpoints.turn(feature), threshold, side="right")) - 1
+    return int(np.searchsorted(ends.turn, threshold, side="right")) - 1
 
 
-def margin_around(
-    index: int, feature: int, lower_rank: RankArray, upper_rank: RankArray, endpoints: Endpoints
-) -> tuple[float, float]:
+def margin_around(index: int, lower_rank: RankArray, upper_rank: RankArray, ends: FeatureEnds) -> tuple[float, float]:
     """Return the endpoints next to ``index`` as far as the given samples see it; infinite where there is none.
 
     Parameters
     ----------
-    index, feature : int
-        The split.
+    index : int
+        Of the threshold.
     lower_rank, upper_rank : array of shape (m,)
-        Ranks, on that feature, of the samples that reach the node.
+        Ranks of the samples that reach the node.
+    ends : FeatureEnds
+        Those of all samples on the feature of the split.
     """
-    n_ranks = int(endpoints.n_ranks[feature])
-    ends = np.concatenate([lower_rank, upper_rank])
-    ends = ends[(ends >= 0) & (ends < n_ranks)]
-    below, above = ends[ends <= index], ends[ends > index]
+    ranks = np.concatenate([lower_rank, upper_rank])
+    ranks = ranks[(ranks >= 0) & (ranks < ends.n_ranks)]
+    below, above = ranks[ranks <= index], ranks[ranks > index]
     # Where the node's own samples have no end on one side, the ends of all samples decide.
-    under = int(below.max()) if len(below) else min(index, n_ranks - 1)
+    under = int(below.max()) if len(below) else min(index, ends.n_ranks - 1)
     over = int(above.min()) if len(above) else max(index + 1, 0)
-    first, last = endpoints.first[feature], endpoints.last[feature]
     return (
-        float(last[under]) if under >= 0 and n_ranks > 0 else -np.inf,
-        float(first[over]) if over < n_ranks else np.inf,
+        float(ends.last[under]) if under >= 0 and ends.n_ranks > 0 else -np.inf,
+        float(ends.first[over]) if over < ends.n_ranks else np.inf,
     )
 
 

@@ -20,7 +20,7 @@ from hardwood.data.labels import as_labels
 from hardwood.data.weights import training_weights
 from hardwood.errors import InvalidInputError
 from hardwood.problem.boxes import Boxes, Reach, limits_of, reach_under_attack
-from hardwood.problem.endpoints import Endpoints, rank_ends
+from hardwood.problem.endpoints import Endpoints, FeatureEnds, rank_ends
 from hardwood.problem.merged import MergedBoxes, is_whole
 from hardwood.problem.prices import BoxPrices
 
@@ -98,7 +98,7 @@ class Problem:
         copy = replace(self, **changes)
         if not changes.keys() & {"values", "lower", "upper", "label"}:
             # What depends on the boxes alone need not be computed again.
-            for name in ("endpoints", "merged"):
+            for name in ("endpoints", "merged", "_features_ranked"):
                 if name in self.__dict__:
                     copy.__dict__[name] = self.__dict__[name]
         return copy
@@ -161,6 +161,22 @@ class Problem:
         """Rank the ends now, if they are not yet; `StoppedError` where the control stops it before it is done."""
         if "endpoints" not in self.__dict__:
             self.__dict__["endpoints"] = rank_ends(self.lower, self.upper, self.values, self.rounding, control)
+
+    def ends_of(self, j: int) -> FeatureEnds:
+        """Return the ends of one feature as clusters and ranks; only that one is ranked, if not all are."""
+        if j not in self._features_ranked:
+            if "endpoints" in self.__dict__:
+                ends = self.endpoints
+                self._features_ranked[j] = ends.of_feature(j)
+            else:
+                box = (self.lower[:, [j]], self.upper[:, [j]], self.values[:, [j]])
+                rounding = self.rounding[:, [j]] if self.rounding.shape[1] > 1 else self.rounding
+                self._features_ranked[j] = rank_ends(*box, rounding).of_feature(0)
+        return self._features_ranked[j]
+
+    @cached_property
+    def _features_ranked(self) -> dict[int, FeatureEnds]:
+        return {}
 
     def merge(self, control: Control | None) -> MergedBoxes:
         """Merge equal samples now, if they are not yet; `StoppedError` where the control stops it before it is done."""

@@ -145,8 +145,8 @@ class Options:
             low=tuple(ends.lower_rank[:, j][None, :] for j in range(p)),
             high=tuple(ends.upper_rank[:, j][None, :] for j in range(p)),
             budget=0.0,
-            first=ends.first,
-            last=ends.last,
+            first=tuple(ends.first),
+            last=tuple(ends.last),
         )
 
     @classmethod

@@ -56,6 +56,7 @@ class GreedySolver(Solver):
     supports_prices = True  # it sees boxes that hold all that is affordable; its tree is judged by what is
     summary = "GROOT, Chen et al. or FPRDT: greedy on impurity or errors under attack; no proof, milliseconds"
     proves = False
+    ranks_ends = False
     options = OPTIONS
 
     def _run(self, problem: Problem, run: Run) -> None:
@@ -106,8 +107,7 @@ class Events:
         """Return threshold indices midway between these ranks and the next ones, feature by feature."""
         last, first = _core.ends_around(self.event, *_boxes(self.problem), feature, rank)
         middle = [midpoint(low, high) for low, high in zip(last.tolist(), first.tolist(), strict=True)]
-        ends = self.problem.endpoints
-        indices = [index_of(b, j, ends) for b, j in zip(middle, feature.tolist(), strict=True)]
+        indices = [index_of(b, self.problem.ends_of(j)) for b, j in zip(middle, feature.tolist(), strict=True)]
         return np.array(indices, dtype=np.int64)
 
 
@@ -230,6 +230,8 @@ class GreedyLearner:
         rng: np.random.Generator,
         control: _core.Control | None,
     ) -> IndexTree:
+        if control is not None:
+            problem.rank(control)
         ends = problem.endpoints
         taken = np.flatnonzero(weight > 0)
         arrays = _core.grow_on_errors(

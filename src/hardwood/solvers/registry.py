@@ -50,6 +50,8 @@ class Solver(ABC):
         One line for ``hardwood solvers``.
     proves : bool
         Whether it can prove optimality.
+    ranks_ends : bool
+        Whether it works on the ranks of all ends, which are then there when it begins.
     engines : tuple of Engine
         Libraries it can run on, the default first; empty if it is all our own.
     options : tuple of Option
@@ -59,6 +61,7 @@ class Solver(ABC):
     name: ClassVar[str]
     summary: ClassVar[str]
     proves: ClassVar[bool] = True
+    ranks_ends: ClassVar[bool] = True
     engines: ClassVar[tuple[Engine, ...]] = ()
     options: ClassVar[tuple[Option, ...]] = ()
     supports_float_weights: ClassVar[bool] = True

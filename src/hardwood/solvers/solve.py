@@ -157,7 +157,8 @@ def _begin(method: Solver, run: Run, start: Start) -> None:
     if method.proves:
         # The result of a heuristic is its own tree, for better or worse; any other starts from something.
         run.report(best_leaf(problem))
-    problem.rank(run.control)
+    if method.ranks_ends:
+        problem.rank(run.control)
     run.start = as_start(start, problem, lambda plain: _greedy_tree(plain, run))
     if run.start is not None:
         run.report(run.start)

@@ -93,7 +93,7 @@ class TreantSolver(Solver):
             growth = Growth(problem, Options.boxes(problem), run.control, **how)
 
             def index_between(j: int, under: int, over: int) -> int:
-                return index_of(midpoint(float(ends.last[j][under]), float(ends.first[j][over])), j, ends)
+                return index_of(midpoint(float(ends.last[j][under]), float(ends.first[j][over])), problem.ends_of(j))
 
             run.report(index_tree_of(with_labels(growth.grow(index_between))))
             return

@@ -71,7 +71,7 @@ class _Placing:
 
     def __init__(self, tree: IndexTree, problem: Problem) -> None:
         self.tree = tree
-        self.ends = problem.endpoints
+        self.problem = problem
         tests = (None,) * problem.n_features if problem.encoding is None else problem.encoding.tests
         self.is_test = [test is not None for test in tests]
         self.integer = np.zeros(problem.n_features, bool) if problem.limits is None else problem.limits.integer
@@ -90,20 +90,21 @@ class _Placing:
 
     def _split(self, here: _Here) -> Fork[_Here] | int:
         """Return the split at a node, or the child that takes its place where the other one is not needed."""
-        ends, (node, samples, inside) = self.ends, here
+        node, samples, inside = here
         j, t = int(self.tree.feature[node]), int(self.tree.index[node])
+        ends = self.problem.ends_of(j)
         left, right = int(self.tree.left[node]), int(self.tree.right[node])
-        lower, upper = ends.lower_rank[samples, j], ends.upper_rank[samples, j]
+        lower, upper = ends.lower_rank[samples], ends.upper_rank[samples]
         goes_left, goes_right = lower <= t, upper > t
-        above = inside.get(j, _Interval(-2, int(ends.n_ranks[j]) + 1, -np.inf, np.inf))
-        if self.is_test[j] and not 0 <= t < ends.n_ranks[j] - 1:
+        above = inside.get(j, _Interval(-2, ends.n_ranks + 1, -np.inf, np.inf))
+        if self.is_test[j] and not 0 <= t < ends.n_ranks - 1:
             # Beyond yes and no there is no value, though a missing one counts as reaching there.
             return right if t < 0 else left
         if t >= above.last_index or not goes_right.any():
             return left
         if t <= above.first_index or not goes_left.any():
             return right
-        margin = margin_around(t, j, lower, upper, ends)
+        margin = margin_around(t, lower, upper, ends)
         low, high = max(margin[0], above.low), min(margin[1], above.high)
         if low >= high:
             # No end lies between this index and the split above, so everybody reaches left, and no point right.
@@ -200,5 +201,5 @@ def to_indices(tree: Tree, problem: Problem) -> IndexTree:
         label[leaf] = code[answer]
     index = np.full(tree.n_nodes, -1)
     for node in np.flatnonzero(is_split):
-        index[node] = index_of(float(tree.threshold[node]), int(tree.feature[node]), problem.endpoints)
+        index[node] = index_of(float(tree.threshold[node]), problem.ends_of(int(tree.feature[node])))
     return IndexTree(tree.feature, index, tree.left, tree.right, label)
