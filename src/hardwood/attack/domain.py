@@ -19,8 +19,9 @@ import numpy as np
 
 from hardwood.arrays import BoolArray, FloatArray, IntArray
 from hardwood.attack.entries import FeatureKey, feature_key, position
+from hardwood.attack.relations import Relation
 from hardwood.errors import InvalidInputError
-from hardwood.plain_data import as_entries, as_items, as_number
+from hardwood.plain_data import as_entries, as_items, as_number, as_texts
 
 EVERY = "*"
 """Stands for all features that are not named."""
@@ -37,11 +38,14 @@ class Domain:
         numbers in the data that the attack is fitted to.
     minimum, maximum : tuple of (key, float)
         Bounds by name or index; ``"*"`` for all that are not named.
+    relations : tuple of Relation
+        What holds between features, whatever the attacker does; for evaluation.
     """
 
     integer: tuple[FeatureKey, ...] | Literal["auto"] = ()
     minimum: tuple[tuple[FeatureKey, float], ...] = ()
     maximum: tuple[tuple[FeatureKey, float], ...] = ()
+    relations: tuple[Relation, ...] = ()
 
     def with_integers(self, features: Any) -> Domain:
         """Return the domain with these features, too, declared to be whole numbers."""
@@ -65,6 +69,13 @@ class Domain:
             maximum=tuple({**dict(self.maximum), **highs}.items()),
         )
 
+    def with_relations(self, relations: Any) -> Domain:
+        """Return the domain with further relations."""
+        if isinstance(relations, str) or not isinstance(relations, Iterable):
+            raise InvalidInputError(f"relations={relations!r}; give a list, such as ['open <= total']")
+        found = [Relation.parse(relation) for relation in relations]
+        return replace(self, relations=tuple(dict.fromkeys((*self.relations, *found))))
+
     def joined(self, other: Domain) -> Domain:
         """Return what both say; what they say differently of one feature is refused."""
         if "auto" in (self.integer, other.integer):
@@ -83,6 +94,7 @@ class Domain:
             integer,
             tuple({**dict(self.minimum), **dict(other.minimum)}.items()),
             tuple({**dict(self.maximum), **dict(other.maximum)}.items()),
+            tuple(dict.fromkeys((*self.relations, *other.relations))),
         )
 
     def fit(self, X: FloatArray) -> Domain:
@@ -93,7 +105,7 @@ class Domain:
 
     def limits(self, n_features: int, feature_names: Sequence[str] | None) -> Limits | None:
         """Return the domain by position of the features; None where it says nothing."""
-        if self == Domain():
+        if not (self.integer or self.minimum or self.maximum):
             return None
         if self.integer == "auto":
             raise InvalidInputError("which features are whole numbers is to be found out; call attack.fit(X) first")
@@ -116,6 +128,8 @@ class Domain:
         for name in ("minimum", "maximum"):
             if getattr(self, name):
                 found[name] = [list(pair) for pair in getattr(self, name)]
+        if self.relations:
+            found["relations"] = [relation.text for relation in self.relations]
         return found
 
     @classmethod
@@ -129,10 +143,11 @@ class Domain:
             place = f"{name} of {where}"
             pairs = [as_items(pair, place, 2) for pair in as_items(data.get(name, ()), place)]
             bounds[name] = {feature_key(key): as_number(value, place) for key, value in pairs}
-        return domain.with_bounds(bounds["minimum"], bounds["maximum"])
+        domain = domain.with_bounds(bounds["minimum"], bounds["maximum"])
+        return domain.with_relations(as_texts(data.get("relations", ()), f"relations of {where}"))
 
 
-DOMAIN_KEYS = ("integer", "minimum", "maximum")
+DOMAIN_KEYS = ("integer", "minimum", "maximum", "relations")
 
 
 @dataclass(frozen=True, eq=False)

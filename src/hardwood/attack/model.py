@@ -161,6 +161,18 @@ class AttackModel:
         """
         return replace(self, domain=self.domain.with_bounds(minimum, maximum))
 
+    def with_relations(self, relations: Any) -> AttackModel:
+        """Return the same attack on data with linear relations, such as ``"open <= total"`` or ``"total = a + b"``.
+
+        Evaluation of single trees holds to them, by a mixed-integer program for each sample and leaf. All else ignores
+        them: what is learned, proven or bounded against the box holds against attackers who can do less.
+
+        Parameters
+        ----------
+        relations : iterable of str
+        """
+        return replace(self, domain=self.domain.with_relations(relations))
+
     def with_group(self, columns: Any, moves: Any = "<>", *, at_most_one: bool = False) -> AttackModel:
         """Return the same attack with a one-hot group: of these columns exactly one is 1, and the attacker moves it.
 

@@ -84,6 +84,8 @@ def with_words(model: AttackModel, said: Mapping[str, Any]) -> AttackModel:
     if "integer" in said:
         model = model.with_integers(said["integer"])
     model = model.with_bounds(said.get("minimum"), said.get("maximum"))
+    if "relations" in said:
+        model = model.with_relations(said["relations"])
     for k, group in enumerate(said.get("group", ())):
         given = as_entries(group, f"group[{k}]", ("columns",), ("moves", "at_most_one"))
         model = model.with_group(
@@ -104,6 +106,8 @@ def _is_word(key: str, value: Any) -> bool:
         return isinstance(value, list | tuple) and all(isinstance(one, Mapping) for one in value)
     if key == "budget":
         return isinstance(value, Mapping) and value.keys() <= BUDGET_KEYS
+    if key == "relations":
+        return isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)
     if key == "integer":
         is_list = isinstance(value, list | tuple | set)
         return value == "auto" if not is_list else not all(isinstance(number, float) for number in value)

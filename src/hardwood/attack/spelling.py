@@ -10,6 +10,7 @@ Command line::
     age=5, income=0:5%, links=>    per feature: a radius, down:up, or one of < > <>; *=... for all others
     links=1; integer: links; minimum: links=0; maximum: links=99; budget: 5 features
     links=9,amount=>; budget: 10, links=1, amount=once 2; group: food, travel, other
+    a=1,b=1; relations: a <= b, total = a + b
 
 TOML file::
 
@@ -19,6 +20,7 @@ TOML file::
     integer = ["links"]      # features that are whole numbers; "auto" for all that hold nothing else
     minimum = {links = 0}    # bounds of features, by name; "*" for all others
     maximum = {share = 1}
+    relations = ["a <= b"]   # what holds between features; for evaluation
     budget = {features = 5}  # or {total = 10, cost = {links = 1, amount = {once = 2}, "*" = 1}}
 
     [[group]]                # one-hot columns: exactly one of them is 1
@@ -75,7 +77,9 @@ def _clauses(clauses: list[str], text: str) -> dict[str, Any]:
                 f"cannot read {clause!r} in the attack {text!r}; what follows a semicolon is one of "
                 f"{', '.join(f'{key}: ...' for key in WORDS)}; but for groups, each at most once"
             )
-        if word == "group":
+        if word == "relations":
+            said[word] = [part.strip() for part in rest.split(",")]
+        elif word == "group":
             columns = [name.strip() for name in rest.split(",")]
             said.setdefault("group", []).append({"columns": columns})
         elif word == "budget":

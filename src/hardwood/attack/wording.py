@@ -93,7 +93,7 @@ def _domain(attack: AttackModel, names: Sequence[str] | None) -> list[str]:
         for key, bound in bounds:
             alike.setdefault(bound, []).append(key)
         parts += [f"{_listed(keys, names)} {word} {bound:g}" for bound, keys in alike.items()]
-    return parts
+    return parts + [f"holding to {printable(relation.text)} (in evaluation)" for relation in domain.relations]
 
 
 def _listed(keys: Iterable[FeatureKey], names: Sequence[str] | None) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from typing import Any
 
 import numpy as np
@@ -39,6 +41,8 @@ def attack_samples(tree: Any, X: Any, y: Any, attack: Any, *, time_limit: float 
         return robustness(tree, X, y, attack, time_limit=time_limit).examples
     data = AttackedData.prepare(tree, X, y, attack)
     data.require_plain_numbers("attack_samples")
+    if data.relations:
+        return data.related_attacks(math.inf if time_limit is None else time.monotonic() + time_limit).points
     if data.reach.prices is not None:
         found = data.cheapest_attacks()
         points = attack_points(data.regions(), data.prices, data.X, found)

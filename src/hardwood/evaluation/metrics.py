@@ -32,15 +32,30 @@ def adversarial_accuracy(
         In the units of X.
     sample_weight : like y, or None
     time_limit : float or None
-        Seconds, for ensembles; a single tree needs none. Samples that are undecided when they are over count as lost,
-        and a warning says how many; `hardwood.robustness` tells them apart.
+        Seconds, for ensembles and for relations between features; else a single tree needs none. Samples that are
+        undecided when they are over count as lost, and a warning says how many; `hardwood.robustness` tells them apart.
     """
     if is_chunked(X):
         return _over_chunks(model, X, y, attack, sample_weight, time_limit)
     if not isinstance(model, Tree):
         return _of_ensemble(model, X, y, attack, sample_weight, time_limit)
-    right = ~AttackedData.prepare(model, X, y, attack).fooled()
-    return weighted_share(right, sample_weight)
+    data = AttackedData.prepare(model, X, y, attack)
+    if not data.relations:
+        return weighted_share(~data.fooled(), sample_weight)
+    found = data.related_attacks(math.inf if time_limit is None else time.monotonic() + time_limit)
+    if found.undecided.any():
+        _say_undecided(int(found.undecided.sum()), len(found.undecided))
+    return weighted_share(~found.fooled, sample_weight)
+
+
+def _say_undecided(undecided: int, n_samples: int) -> None:
+    from hardwood.ensembles.verification import UndecidedAttackWarning
+
+    warnings.warn(
+        f"{undecided} of {n_samples} samples were not decided in time; they count as lost",
+        UndecidedAttackWarning,
+        stacklevel=4,
+    )
 
 
 def _over_chunks(model: Any, X: Any, y: Any, attack: Any, sample_weight: Any, time_limit: float | None) -> float:
@@ -60,16 +75,12 @@ def _over_chunks(model: Any, X: Any, y: Any, attack: Any, sample_weight: Any, ti
 
 
 def _of_ensemble(model: Any, X: Any, y: Any, attack: Any, sample_weight: Any, time_limit: float | None) -> float:
-    from hardwood.ensembles.verification import UndecidedAttackWarning, robustness
+    from hardwood.ensembles.verification import robustness
 
     found = robustness(model, X, y, attack, time_limit=time_limit)
     undecided = int(found.is_open.sum())
     if undecided:
-        warnings.warn(
-            f"{undecided} of {len(found.is_open)} samples were not decided in time; they count as lost",
-            UndecidedAttackWarning,
-            stacklevel=3,
-        )
+        _say_undecided(undecided, len(found.is_open))
     return found.interval(sample_weight)[0]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from hardwood import _core
 from hardwood.arrays import BoolArray, FloatArray, IntArray
 from hardwood.attack.model import AttackModel
+from hardwood.attack.relations import Relation
 from hardwood.attack.rules import AttackRules
 from hardwood.data.frames import column_names, has_missing
 from hardwood.data.labels import as_labels, encode_labels
@@ -21,6 +23,7 @@ from hardwood.problem.prices import BoxPrices, Prices
 from hardwood.problem.rewriting import reach_under_rules
 from hardwood.tree.priced import CheapestAttacks, cheapest_attacks, reached_boxes
 from hardwood.tree.reach import fooled_under_attack
+from hardwood.tree.related import RelatedAttacks, related_attacks
 from hardwood.tree.tree import Tree
 
 
@@ -77,9 +80,20 @@ class AttackedData:
 
     def fooled(self) -> BoolArray:
         """Whether the attacker can make the tree misclassify each sample."""
+        if self.relations:
+            return self.related_attacks().fooled
         if self.reach.prices is not None:
             return self.cheapest_attacks().affordable
         return fooled_under_attack(self.tree, self.reach, self.label)
+
+    @property
+    def relations(self) -> tuple[Relation, ...]:
+        """What holds between features, whatever the attacker does."""
+        return self.attack.domain.relations if isinstance(self.attack, AttackModel) else ()
+
+    def related_attacks(self, deadline: float = math.inf) -> RelatedAttacks:
+        """Return attacks that hold to the relations, found until a moment of `time.monotonic`."""
+        return related_attacks(self, self.relations, deadline)
 
     def cheapest_attacks(self) -> CheapestAttacks:
         """Return the cheapest way of each sample to a wrong leaf, for attackers who pay."""
