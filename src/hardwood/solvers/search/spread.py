@@ -94,9 +94,9 @@ class Team(Protocol):
 class Threads:
     """Stations in threads of this process."""
 
-    def __init__(self, commission: Commission, n: int, streams: itertools.count[int]) -> None:
-        self._commission = commission
-        models = commission.models()
+    def __init__(
+        self, commission: Commission, models: tuple[SearchModel, SearchModel], n: int, streams: itertools.count[int]
+    ) -> None:
         self._stations = {str(k): Station(commission, models, next(streams)) for k in range(n)}
         self._busy: set[str] = set()
 
@@ -144,7 +144,8 @@ def spread_search(run: Run) -> None:
     model = SearchModel.of(run.asked) if saved is None else saved.model
     streams = itertools.count(0 if saved is None else saved.first_free_stream)
     if run.client is None:
-        team: Team = Threads(commission, run.n_jobs, streams)
+        own = SearchModel.of(run.asked) if saved is not None else model
+        team: Team = Threads(commission, (own, model), run.n_jobs, streams)
     else:
         from hardwood.solvers.search.cluster import Workers
 
