@@ -100,7 +100,8 @@ def test_a_curve_is_drawn_for_an_ensemble(data: tuple[Any, Any]) -> None:
 
     X, y = data
     forest = RandomForestClassifier(5, max_depth=3, random_state=0).fit(X, y)
-    ax = plot_robustness_curve({"forest": forest, "tree": DecisionTreeClassifier(max_depth=2).fit(X, y)}, X, y)
+    models = {"forest": forest, "tree": DecisionTreeClassifier(max_depth=2).fit(X, y)}
+    ax = plot_robustness_curve(models, X, y, attack=0.1)
     legend = ax.get_legend()
     assert legend is not None
     assert [text.get_text() for text in legend.get_texts()] == ["forest", "tree"]

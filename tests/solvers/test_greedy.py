@@ -31,6 +31,7 @@ def test_without_an_attacker_the_split_with_the_least_gini_impurity_is_taken() -
     assert tree.predict(X).tolist() == y
 
 
+@pytest.mark.filterwarnings("ignore::hardwood.WholeNumbersWarning")
 def test_the_attacker_moves_samples_to_where_the_impurity_is_worst() -> None:
     """By hand: four samples at 0, 1, 2, 3 with classes 0 0 1 1 and radius 0.6.
 
