@@ -16,16 +16,18 @@ nb::tuple pyScanSplits(Ranks lowerRank, Ranks lowerSample, Ranks upperRank, Rank
                        In<double, 1> gradient, In<double, 1> curvature, In<std::int32_t, 1> node, Index nNodes,
                        double l2, In<Index, 1> features, Control *given)
 {
-    PricedSamples const samples{spanOf(sign), spanOf(gradient), spanOf(curvature), spanOf(node)};
-    Index const n = samples.sign.size();
+    auto const signs = spanOf(sign);
+    auto const gradients = spanOf(gradient), curvatures = spanOf(curvature);
+    auto const nodes = spanOf(node);
+    Index const n = signs.size();
     auto const ends = {gridOf(lowerRank), gridOf(lowerSample), gridOf(upperRank), gridOf(upperSample)};
     Index const p = gridOf(lowerRank).rows();
     for (auto const &grid : ends)
         require(grid.rows() == p && grid.columns() == n, "the ends must be of shape (n_features, n_samples)");
-    require(samples.gradient.size() == n && samples.curvature.size() == n && samples.node.size() == n,
+    require(gradients.size() == n && curvatures.size() == n && nodes.size() == n,
             "sign, gradient, curvature and node must be of one length");
     require(nNodes >= 1 && l2 >= 0.0, "at least one node, and l2 >= 0");
-    requireRange(samples.node, -1, nNodes - 1, "node");
+    requireRange(nodes, -1, nNodes - 1, "node");
     requireRange(gridOf(lowerSample).all(), 0, n - 1, "lower_sample");
     requireRange(gridOf(upperSample).all(), 0, n - 1, "upper_sample");
     auto const chosen = spanOf(features);
@@ -37,13 +39,16 @@ nb::tuple pyScanSplits(Ranks lowerRank, Ranks lowerSample, Ranks upperRank, Rank
         nb::gil_scoped_release unlocked;
         Interruptible own;
         Control &control = given != nullptr ? *given : own;
+        auto samples = Array<PricedSample>::unwritten(n);
+        for (Index i = 0; i != n; ++i)
+            samples[i] = {signs[i] * gradients[i], curvatures[i], nodes[i], signs[i] > 0};
         Array<ScannedSplit> best(nNodes);
         for (Index k = 0; k != chosen.size() && !control.stopRequested(); ++k)
         {
             Index const j = chosen[k];
             scanSplits({gridOf(lowerRank).row(j), gridOf(lowerSample).row(j), gridOf(upperRank).row(j),
                         gridOf(upperSample).row(j)},
-                       samples, l2, best.view(), control);
+                       samples.view(), l2, best.view(), control);
             for (Index node = 0; node != nNodes; ++node)
             {
                 gain[node * chosen.size() + k] = best[node].gain;

@@ -22,14 +22,6 @@ struct Sums
     }
 
     [[nodiscard]] Sums with(Sums const &other) const { return {slope + other.slope, curvature + other.curvature}; }
-
-    [[nodiscard]] double value(double l2) const
-    {
-        double const divisor = curvature + l2;
-        return divisor > 0.0 ? slope / divisor : 0.0;
-    }
-
-    [[nodiscard]] double gain(double l2) const { return 0.5 * slope * value(l2); }
 };
 
 // One node on one feature, while the threshold moves up.
@@ -43,30 +35,35 @@ struct Sweep
     bool upperWasLast = false;
 };
 
+// Consider both orders of the two values at a threshold. With a = S_l, c = S_r and the curvatures u, v of both sides,
+// the values are a/u and c/v and the gain is (a^2 v + c^2 u) / (2 u v): no division unless it is the best so far.
 void look(Sweep const &at, double l2, ScannedSplit &best)
 {
     auto const consider = [&](Sums const &left, Sums const &right, bool rising)
     {
-        double const onLeft = left.value(l2), onRight = right.value(l2);
-        double const gain = left.gain(l2) + right.gain(l2);
-        if ((rising ? onLeft < onRight : onLeft > onRight) && gain > best.gain * (1.0 + rounding))
-            best = {gain, at.lastUpper, rising};
+        double const u = left.curvature + l2, v = right.curvature + l2;
+        if (!(u > 0.0 && v > 0.0))
+            return;
+        double const a = left.slope * v, c = right.slope * u;
+        double const twice = left.slope * a + right.slope * c, product = u * v;
+        if ((rising ? a < c : a > c) && twice > 2.0 * best.gain * (1.0 + rounding) * product)
+            best = {twice / (2.0 * product), at.lastUpper, rising};
     };
     consider(at.onlyLeft.with(at.positiveInBoth), at.onlyRight.with(at.negativeInBoth), true);
     consider(at.onlyLeft.with(at.negativeInBoth), at.onlyRight.with(at.positiveInBoth), false);
 }
 }  // namespace
 
-void scanSplits(EndsInOrder const &ends, PricedSamples const &samples, double l2, Span<ScannedSplit> best,
+void scanSplits(EndsInOrder const &ends, Span<PricedSample const> samples, double l2, Span<ScannedSplit> best,
                 Control &control)
 {
     std::fill(best.begin(), best.end(), ScannedSplit{});
     std::vector<Sweep> sweeps(static_cast<std::size_t>(best.size()));
     Span<Sweep> const at(sweeps);
-    Index const n = samples.sign.size();
-    for (Index i = 0; i != n; ++i)
-        if (samples.node[i] >= 0)
-            at[samples.node[i]].onlyRight.add(samples.sign[i] * samples.gradient[i], samples.curvature[i]);
+    Index const n = samples.size();
+    for (PricedSample const &one : samples)
+        if (one.node >= 0)
+            at[one.node].onlyRight.add(one.slope, one.curvature);
     Ticker stop(control);
     Index passed = 0;
     for (Index k = 0; k != n; ++k)
@@ -75,24 +72,22 @@ void scanSplits(EndsInOrder const &ends, PricedSamples const &samples, double l2
         // A lower end at the threshold reaches left; an upper end at the threshold does not reach right.
         for (; passed != n && ends.lowerRank[passed] <= t; ++passed)
         {
-            Index const i = ends.lowerSample[passed];
-            if (samples.node[i] < 0)
+            PricedSample const &one = samples[ends.lowerSample[passed]];
+            if (one.node < 0)
                 continue;
-            Sweep &sweep = at[samples.node[i]];
+            Sweep &sweep = at[one.node];
             if (sweep.upperWasLast)
-                look(sweep, l2, best[samples.node[i]]);
+                look(sweep, l2, best[one.node]);
             sweep.upperWasLast = false;
-            double const slope = samples.sign[i] * samples.gradient[i];
-            sweep.onlyRight.add(-slope, -samples.curvature[i]);
-            (samples.sign[i] > 0 ? sweep.positiveInBoth : sweep.negativeInBoth).add(slope, samples.curvature[i]);
+            sweep.onlyRight.add(-one.slope, -one.curvature);
+            (one.positive ? sweep.positiveInBoth : sweep.negativeInBoth).add(one.slope, one.curvature);
         }
-        Index const i = ends.upperSample[k];
-        if (samples.node[i] < 0)
+        PricedSample const &one = samples[ends.upperSample[k]];
+        if (one.node < 0)
             continue;
-        Sweep &sweep = at[samples.node[i]];
-        double const slope = samples.sign[i] * samples.gradient[i];
-        (samples.sign[i] > 0 ? sweep.positiveInBoth : sweep.negativeInBoth).add(-slope, -samples.curvature[i]);
-        sweep.onlyLeft.add(slope, samples.curvature[i]);
+        Sweep &sweep = at[one.node];
+        (one.positive ? sweep.positiveInBoth : sweep.negativeInBoth).add(-one.slope, -one.curvature);
+        sweep.onlyLeft.add(one.slope, one.curvature);
         sweep.lastUpper = t;
         sweep.upperWasLast = true;
         if (stop())

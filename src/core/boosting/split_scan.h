@@ -32,12 +32,13 @@ struct EndsInOrder
     Span<std::int32_t const> upperSample;
 };
 
-struct PricedSamples
+// What a scan reads of a sample, in one place: samples come in the order of their ends, which is none in memory.
+struct PricedSample
 {
-    Span<std::int8_t const> sign;
-    Span<double const> gradient;    // g_i
-    Span<double const> curvature;   // h_i
-    Span<std::int32_t const> node;  // in which node the sample counts; -1 for none
+    double slope;       // y_i g_i
+    double curvature;   // h_i
+    std::int32_t node;  // in which node the sample counts; -1 for none
+    bool positive;      // y_i = +1
 };
 
 struct ScannedSplit
@@ -48,6 +49,6 @@ struct ScannedSplit
 };
 
 // Write the best split of every node on one feature; nothing but empty splits where the Control stops it.
-void scanSplits(EndsInOrder const &ends, PricedSamples const &samples, double l2, Span<ScannedSplit> best,
+void scanSplits(EndsInOrder const &ends, Span<PricedSample const> samples, double l2, Span<ScannedSplit> best,
                 Control &control);
 }  // namespace hardwood

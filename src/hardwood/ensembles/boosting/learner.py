@@ -39,6 +39,8 @@ LARGEST_VALUE = 8.0
 GRID = 2.0**-24
 """Values are whole multiples of this, so that sums of them are exact: the same in any order and in every language."""
 FITTING_ROUNDS = 20
+FEW_SAMPLES = 20_000
+"""Where there are more, so many decide which of several stumps is fitted to all."""
 _NO_PROGRESS = 1e-7
 _ROUNDING = 1e-9
 
@@ -285,7 +287,10 @@ class _Run:
         _, slope, curvature = _core.boosting_loss(score.margins.total, self.exponential)
         priced = Priced(score.sign, -weight * slope, weight * curvature)
         best: tuple[float, Tree, FloatArray] | None = None
-        for index_tree in score.weak.candidates(priced, features, self.control):
+        candidates = score.weak.candidates(priced, features, self.control)
+        if len(candidates) > 1 and len(weight) > FEW_SAMPLES:
+            candidates = [min(candidates, key=lambda tree: self._loss_on_some(score, tree, weight))]
+        for index_tree in candidates:
             tree = place(index_tree, score.leaves_as_classes)
             leaves = score.margins.leaves_of(tree)
             value, loss = self._values(tree, index_tree, leaves, score.sign, weight)
@@ -297,6 +302,13 @@ class _Run:
         if not best[0] < before * (1 - _NO_PROGRESS):
             return None
         return WeakTree(best[1], on_grid(self.learner.learning_rate * best[2]), score.number)
+
+    def _loss_on_some(self, score: _Score, index_tree: IndexTree, weight: FloatArray) -> float:
+        """Return the loss that a tree leaves on evenly spread samples: enough to tell which of several is best."""
+        tree = place(index_tree, score.leaves_as_classes)
+        some = slice(None, None, -(-len(weight) // FEW_SAMPLES))
+        leaves = score.margins.leaves_of(tree, some)
+        return self._values(tree, index_tree, leaves, score.sign[some].copy(), weight[some].copy())[1]
 
     def _values(
         self, tree: Tree, index_tree: IndexTree, leaves: ReachedLeaves, sign: SignArray, weight: FloatArray

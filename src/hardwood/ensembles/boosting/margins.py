@@ -26,6 +26,7 @@ from hardwood.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from hardwood.tree.tree import Tree
 
 SignArray = NDArray[np.int8]
+ALL = slice(None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +64,8 @@ class Margins(Protocol):
     total: FloatArray
     sign: SignArray
 
-    def leaves_of(self, tree: Tree) -> ReachedLeaves:
-        """Return what adding a tree would change."""
+    def leaves_of(self, tree: Tree, some: slice = ALL) -> ReachedLeaves:
+        """Return what adding a tree would change, for some of the samples."""
 
     def add(self, tree: Tree, value: FloatArray) -> None:
         """Add a tree whose leaf of label k has the value ``value[k]``."""
@@ -77,11 +78,12 @@ class TreeMargins:
         self.lower, self.upper, self.sign = lower, upper, sign
         self.total: FloatArray = sign * np.float64(base)
 
-    def leaves_of(self, tree: Tree) -> ReachedLeaves:
-        """Return what adding a tree would change."""
+    def leaves_of(self, tree: Tree, some: slice = ALL) -> ReachedLeaves:
+        """Return what adding a tree would change, for some of the samples."""
         leaves = np.flatnonzero(tree.left < 0)
-        reached = _core.reached_nodes(tree.feature, tree.threshold, tree.left, tree.right, self.lower, self.upper)
-        return ReachedLeaves.of(self.total, np.asarray(reached, bool)[:, leaves], tree.label[leaves])
+        ends = (np.ascontiguousarray(end[some]) for end in (self.lower, self.upper))
+        reached = _core.reached_nodes(tree.feature, tree.threshold, tree.left, tree.right, *ends)
+        return ReachedLeaves.of(self.total[some].copy(), np.asarray(reached, bool)[:, leaves], tree.label[leaves])
 
     def add(self, tree: Tree, value: FloatArray) -> None:
         """Add a tree."""
@@ -98,19 +100,20 @@ class StumpMargins:
         self._value: dict[int, FloatArray] = {}
         self._least: dict[int, FloatArray] = {}
 
-    def leaves_of(self, tree: Tree) -> ReachedLeaves:
-        """Return what adding a stump would change, given the other stumps on its feature."""
+    def leaves_of(self, tree: Tree, some: slice = ALL) -> ReachedLeaves:
+        """Return what adding a stump would change for some of the samples, given the other stumps on its feature."""
+        total = self.total[some].copy()
         if tree.n_nodes == 1:
-            return ReachedLeaves.of(self.total, np.ones((len(self.total), 1), bool), tree.label[:1])
+            return ReachedLeaves.of(total, np.ones((len(total), 1), bool), tree.label[:1])
         j, b = int(tree.feature[0]), float(tree.threshold[0])
-        lower, upper = self.lower[:, j], self.upper[:, j]
+        lower, upper = self.lower[some, j], self.upper[some, j]
         reached = np.stack([lower <= b, upper > b], axis=1)
         label = tree.label[[tree.left[0], tree.right[0]]]
         if j not in self._cut:
-            return ReachedLeaves.of(self.total, reached, label)
-        left = self._least_over(j, lower, np.minimum(upper, b))
-        right = self._least_over(j, np.maximum(lower, np.nextafter(b, np.inf)), upper)
-        return ReachedLeaves.of(self.total - self._least[j], reached, label, np.stack([left, right], axis=1))
+            return ReachedLeaves.of(total, reached, label)
+        left = self._least_over(j, lower, np.minimum(upper, b), some)
+        right = self._least_over(j, np.maximum(lower, np.nextafter(b, np.inf)), upper, some)
+        return ReachedLeaves.of(total - self._least[j][some], reached, label, np.stack([left, right], axis=1))
 
     def add(self, tree: Tree, value: FloatArray) -> None:
         """Add a stump."""
@@ -129,9 +132,9 @@ class StumpMargins:
         self._least[j] = self._least_over(j, self.lower[:, j], self.upper[:, j])
         self.total = self.total - before + self._least[j]
 
-    def _least_over(self, j: int, lower: FloatArray, upper: FloatArray) -> FloatArray:
-        """Return the least of ``y f_j`` over intervals."""
+    def _least_over(self, j: int, lower: FloatArray, upper: FloatArray, some: slice = ALL) -> FloatArray:
+        """Return the least of ``y f_j`` over intervals of some of the samples."""
         least, largest = _core.step_extremes(
             self._cut[j], self._value[j], np.ascontiguousarray(lower), np.ascontiguousarray(upper)
         )
-        return np.where(self.sign > 0, least, -largest)
+        return np.where(self.sign[some] > 0, least, -largest)
