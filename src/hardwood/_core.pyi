@@ -275,6 +275,8 @@ class SearchOptions:
         use_pool: bool = True,
         use_lazy_scan: bool = True,
         use_carry: bool = True,
+        use_witness: bool = True,
+        use_early_join: bool = True,
     ) -> None: ...
 
 class ProofLog:

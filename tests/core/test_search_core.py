@@ -183,7 +183,16 @@ def test_a_stage_of_depth_two_finds_the_optimum_of_all_trees(block: int) -> None
 
 
 def test_random_options_within_their_ranges_never_change_an_optimum() -> None:
-    switches = ("first_tree", "use_memory", "use_ranges", "use_pool", "use_lazy_scan", "use_carry")
+    switches = (
+        "first_tree",
+        "use_memory",
+        "use_ranges",
+        "use_pool",
+        "use_lazy_scan",
+        "use_carry",
+        "use_witness",
+        "use_early_join",
+    )
     for seed in range(120):
         rng = np.random.default_rng([seed, 78])
         case = random_case(seed, most=20)

@@ -5,10 +5,10 @@ namespace hardwood::search
 Deeper::Deeper(Workspace &work, Index level, Index depth)
     : Node(work, level, depth),
       side_{Array<Weight>(work.problem.nSamples), Array<Weight>(work.problem.nSamples)},
-      mark_(work.problem.nSamples, Mark::none),
       reach_(work.problem.nSamples),
       handedDown_(work.problem.nSamples)
 {
+    branching_.makeRoomFor(work.problem.nSamples);
 }
 
 void Deeper::fill(Span<Event const> source, Index sourceWidth)
@@ -42,7 +42,7 @@ void Deeper::setSides(Range const &range)
         auto const toLeft = lower[i] <= range.first;
         auto const toRight = upper[i] > range.last;
         reach_[i] = static_cast<std::uint8_t>((toLeft ? 1 : 0) | (toRight ? 2 : 0));
-        auto const [a, b] = divide(weight_[i], mark_[i], toLeft, toRight, share[i], problem_.forbidden);
+        auto const [a, b] = divide(weight_[i], branching_[i], toLeft, toRight, share[i], problem_.forbidden);
         side_[0][i] = a;
         side_[1][i] = b;
     }
@@ -62,7 +62,7 @@ void Deeper::openChild(Index side, Range const &range)
     for (auto const i : ids())
     {
         auto isMember =
-            (reach_[i] & (1 << side)) != 0 && (keepsWeightless || (weight_[i] > 0 && mark_[i] != Mark::givenUp));
+            (reach_[i] & (1 << side)) != 0 && (keepsWeightless || (weight_[i] > 0 && branching_[i] != Mark::givenUp));
         if (keepsWeightless)
         {
             auto const reachesOther = side == 0 ? upper[i] > range.last : lower[i] <= range.first;
@@ -97,7 +97,7 @@ bool Deeper::joinPooled(Range const &range, PooledTree const &left, PooledTree c
         if (wrong == 0)
             continue;
         cost += weight_[i];
-        if (wrong == 3 || reach_[i] != 3 || weight_[i] == 0 || mark_[i] != Mark::none)
+        if (wrong == 3 || reach_[i] != 3 || weight_[i] == 0 || branching_[i] != Mark::none)
             continue;
         ++nDisputed;
         if (heaviest < 0 || weight_[i] > weight_[heaviest])
@@ -105,7 +105,7 @@ bool Deeper::joinPooled(Range const &range, PooledTree const &left, PooledTree c
     }
     if (heaviest >= 0)
         ascent.sample = heaviest;
-    if (cost >= cutoff + givenUp_)
+    if (cost >= cutoff + branching_.givenUp())
         return false;
     if (range.isSingle())
         found_ = Tree::join(range.feature, range.first, left.tree, right.tree);
@@ -120,7 +120,7 @@ void Deeper::moveWeight(Index feature, PooledTree const &left, PooledTree const 
     for (auto const i : ids())
     {
         auto const w = weight_[i];
-        if (reach_[i] != 3 || left.isLost[i] == right.isLost[i] || mark_[i] != Mark::none || w == 0)
+        if (reach_[i] != 3 || left.isLost[i] == right.isLost[i] || branching_[i] != Mark::none || w == 0)
             continue;
         auto const old = side_[0][i];
         share[i] = shareOf(left.isLost[i] != 0 ? std::min(w, old + step) : std::max<Weight>(0, old - step), w);
@@ -179,6 +179,8 @@ bool Deeper::askChildren(Range const &range, Weight leftTarget, Weight rightTarg
         if (hasTree)
         {
             pools_[side].add(problem_, children_[side]->best());
+            if (sharing_ != nullptr)
+                sharing_->tell(static_cast<Index>(side), children_[side]->best());
             return true;
         }
     }
@@ -227,36 +229,16 @@ bool Deeper::branchOn(Outcome const &outcome)
 {
     if (outcome.verdict == Verdict::undecided)
     {
-        if (outcome.sample < 0)
-            throw std::logic_error("a gap remains, but the pooled trees agree on every sample");
-        branch_.push_back(outcome.sample);
-        mark_[outcome.sample] = Mark::mustBeCorrect;
+        branching_.on(outcome.sample);
         if (work_.proof != nullptr)
             work_.proof->branch(outcome.sample);
     }
-    else
+    else if (!branching_.next(weight_.view()))
     {
-        while (!branch_.empty() && mark_[branch_.back()] == Mark::givenUp)
-        {
-            mark_[branch_.back()] = Mark::none;
-            givenUp_ -= weight_[branch_.back()];
-            branch_.pop_back();
-        }
-        if (branch_.empty())
-            return false;
-        mark_[branch_.back()] = Mark::givenUp;
-        givenUp_ += weight_[branch_.back()];
+        return false;
     }
     ++counters_.branches;
     return true;
-}
-
-void Deeper::unmark()
-{
-    for (auto const i : branch_)
-        mark_[i] = Mark::none;
-    branch_.clear();
-    givenUp_ = 0;
 }
 
 void Deeper::writeOutcome(Range const &range, Outcome const &outcome)
@@ -267,6 +249,15 @@ void Deeper::writeOutcome(Range const &range, Outcome const &outcome)
         work_.proof->dropped();
 }
 
+// Put the trees that other threads were answered with into the pools.
+void Deeper::hearNews()
+{
+    if (sharing_ == nullptr)
+        return;
+    for (auto const &[side, tree] : sharing_->news())
+        pools_[static_cast<std::size_t>(side)].add(problem_, tree);
+}
+
 SweepEnd Deeper::sweep(Index feature, Weight cutoff, Index start)
 {
     if (start == 0)
@@ -275,13 +266,16 @@ SweepEnd Deeper::sweep(Index feature, Weight cutoff, Index start)
     Index position = start;
     while (position < nActive() && !work_.shouldStop())
     {
-        if (branch_.empty())
+        if (branching_.isEmpty())
+        {
             cutoff = share(feature, position, cutoff);
-        auto const last = branch_.empty() ? std::min(position + width_, nActive()) - 1 : position;
+            hearNews();
+        }
+        auto const last = branching_.isEmpty() ? std::min(position + width_, nActive()) - 1 : position;
         Range const range{feature, active(position), active(last), known.at(active(position)), known.at(active(last))};
-        if (work_.proof != nullptr && branch_.empty())
+        if (work_.proof != nullptr && branching_.isEmpty())
             writeRange(feature, range.firstCandidate, range.lastCandidate);
-        auto const outcome = settle(range, cutoff - givenUp_);
+        auto const outcome = settle(range, cutoff - branching_.givenUp());
         if (work_.proof != nullptr)
             writeOutcome(range, outcome);
         if (outcome.verdict == Verdict::stopped)
@@ -290,7 +284,7 @@ SweepEnd Deeper::sweep(Index feature, Weight cutoff, Index start)
         {
             if (outcome.verdict == Verdict::found)
             {
-                unmark();
+                branching_.clear();
                 return {true, outcome.cost, position};
             }
             if (branchOn(outcome))
@@ -305,7 +299,7 @@ SweepEnd Deeper::sweep(Index feature, Weight cutoff, Index start)
         position = last + 1;
         widen();
     }
-    unmark();
+    branching_.clear();
     return {false, cutoff, nActive()};
 }
 }  // namespace hardwood::search

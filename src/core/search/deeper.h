@@ -46,11 +46,8 @@ class Deeper final : public Node
     std::array<Pool, 2> pools_;
     Array<Event> events_;                // feature by feature, 2 size_ each
     std::array<Array<Weight>, 2> side_;  // by sample: what each child charges; 0 outside the node
-    Array<Mark> mark_;                   // by sample
     Array<std::uint8_t> reach_;          // by sample; 1: left, 2: right, 3: both
     Array<Weight> handedDown_;           // scratch: the weights of a child's next question
-    std::vector<Index> branch_;
-    Weight givenUp_ = 0;
 
     void fill(Span<Event const> source, Index sourceWidth) override;
     void setSides(Range const &range);
@@ -63,8 +60,8 @@ class Deeper final : public Node
     [[nodiscard]] bool askChildren(Range const &range, Weight leftTarget, Weight rightTarget);
     [[nodiscard]] Outcome settle(Range const &range, Weight cutoff);
     [[nodiscard]] bool branchOn(Outcome const &outcome);
+    void hearNews();
     void writeOutcome(Range const &range, Outcome const &outcome);
-    void unmark();
 
 public:
     Deeper(Workspace &work, Index level, Index depth);

@@ -70,6 +70,19 @@ public:
             bounds[t] = std::max(bounds[t], bound + shift_);
     }
 
+    // Take over what another memory knows of the same weights.
+    void learnFrom(Memory const &other)
+    {
+        for (std::size_t j = 0; j < bound_.size(); ++j)
+        {
+            auto const &theirs = other.bound_[j];
+            if (bound_[j].empty() && !theirs.empty())
+                bound_[j] = Array<Weight>(theirs.size());
+            for (Index t = 0; t < theirs.size(); ++t)
+                bound_[j][t] = std::max(bound_[j][t], theirs[t] - other.shift_ + shift_);
+        }
+    }
+
     // Whether a tree below the cutoff may exist at the threshold.
     [[nodiscard]] bool leavesOpen(Index feature, Rank threshold, Weight cutoff) const
     {

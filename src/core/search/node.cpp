@@ -12,7 +12,7 @@ Workspace::Workspace(Problem const &problem, Options const &options, Control &co
       place(problem.nSamples, -1),
       kept(Array<Event>::unwritten(2 * problem.nSamples + 1)),
       member(problem.nSamples),
-      classWeight(2 * problem.nClasses)
+      classWeight(problem.nClasses)
 {
 }
 
@@ -173,7 +173,7 @@ void Node::weigh(Span<Weight const> weight)
 
 Node::Leaf Node::bestLeaf() const
 {
-    auto const total = work_.classWeight.view().part(0, problem_.nClasses);
+    auto const total = work_.classWeight.view();
     std::fill(total.begin(), total.end(), Weight{0});
     Index certain = 0;
     Weight everything = 0;

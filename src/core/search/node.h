@@ -21,20 +21,13 @@
 #include <vector>
 
 #include "control.h"
+#include "search/branching.h"
 #include "search/memory.h"
 #include "search/proof_log.h"
 #include "search/tree.h"
 
 namespace hardwood::search
 {
-// Marks on a sample while a gap is closed by branching.
-enum class Mark : std::uint8_t
-{
-    none,
-    mustBeCorrect,
-    givenUp
-};
-
 // What a sample charges to the left and the right child.
 struct Parts
 {
@@ -144,6 +137,9 @@ public:
     [[nodiscard]] virtual bool giveAway(Index feature, Index first, Index end) = 0;
     // No tree that splits the root at one of the candidates first..last of the feature costs less than the bound.
     virtual void settled(Index feature, Index first, Index last, Weight bound) = 0;
+    // A tree that a child answered with, for the others' pools; and what the others have told since the last call.
+    virtual void tell(Index side, Tree const &tree) = 0;
+    [[nodiscard]] virtual std::vector<std::pair<Index, Tree>> news() = 0;
 };
 
 class Node;
@@ -172,7 +168,7 @@ public:
     Array<std::int32_t> place;  // scratch: where a sample stands in the node that is being filled, or -1
     Array<Event> kept;          // scratch: the ends of one feature at that node
     Array<std::uint8_t> member;
-    Array<Weight> classWeight;  // scratch of the scans: two rows
+    Array<Weight> classWeight;  // scratch: one row
 
     Workspace(Problem const &problem, Options const &options, Control &control);
     ~Workspace();
@@ -234,6 +230,7 @@ protected:
     Index width_ = 1;                // candidates that a range takes at first
     Index first_ = 0;                // the part of a feature's candidates that is searched
     Index end_;
+    Branching branching_;  // by sample, at depth 2 by place
     Sharing *sharing_ = nullptr;
     Tree found_;  // what the last sweep found
     Tree best_;   // what the last question was answered with
@@ -298,6 +295,8 @@ public:
 
     void search(Index first, Index end) { first_ = first, end_ = end; }
     void shareWith(Sharing *sharing) { sharing_ = sharing; }
+    // Take over what another node has proven of its thresholds, for the same weights.
+    void learnFrom(Node const &other) { memory_.learnFrom(other.memory_); }
     [[nodiscard]] Index nCandidates(Index feature) const { return candidates(feature).size(); }
     [[nodiscard]] Tree const &found() const { return found_; }
     [[nodiscard]] Tree const &best() const { return best_; }

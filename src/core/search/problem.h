@@ -88,6 +88,8 @@ struct Options
     bool usePool = true;
     bool useLazyScan = true;
     bool useCarry = true;
+    bool useWitness = true;
+    bool useEarlyJoin = true;
 };
 
 // How much was done at the nodes of one depth.

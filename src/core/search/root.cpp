@@ -68,30 +68,40 @@ bool RootSearch::Worker::giveAway(Index feature, Index first, Index end)
     return true;
 }
 
+void RootSearch::Worker::tell(Index side, Tree const &tree)
+{
+    if (root_.workers_.size() == 1)
+        return;
+    std::lock_guard const lock(root_.mutex_);
+    root_.told_.push_back({this, side, tree});
+}
+
+std::vector<std::pair<Index, Tree>> RootSearch::Worker::news()
+{
+    std::vector<std::pair<Index, Tree>> news;
+    if (root_.workers_.size() == 1)
+        return news;
+    std::lock_guard const lock(root_.mutex_);
+    for (; nHeard_ < root_.told_.size(); ++nHeard_)
+        if (auto const &told = root_.told_[nHeard_]; told.by != this)
+            news.emplace_back(told.side, told.tree);
+    return news;
+}
+
 RootSearch::RootSearch(Problem const &problem, Options const &options, Index depth, Index nThreads, Control &control,
                        ProofLog *proof)
-    : problem_(problem)
+    : problem_(problem), owner_(static_cast<std::size_t>(problem.nFeatures), nullptr)
 {
     for (Index k = 0; k < (proof == nullptr ? nThreads : 1); ++k)
         workers_.push_back(std::make_unique<Worker>(*this, depth, options, control, proof));
 }
 
-// Parts of the root: with one thread whole features, else more parts than threads.
 void RootSearch::makeItems()
 {
     auto const &node = workers_.front()->node();
-    Index all = 0;
-    Index most = 1;
     for (Index j = 0; j < problem_.nFeatures; ++j)
-    {
-        all += node.nCandidates(j);
-        most = std::max(most, node.nCandidates(j));
-    }
-    auto const nThreads = static_cast<Index>(workers_.size());
-    auto const width = nThreads == 1 ? most : std::max<Index>(4, all / (16 * nThreads));
-    for (Index j = 0; j < problem_.nFeatures; ++j)
-        for (Index first = 0; first < node.nCandidates(j); first += width)
-            items_.push_back({j, first, std::min(first + width, node.nCandidates(j))});
+        if (node.nCandidates(j) > 0)
+            items_.push_back({j, 0, node.nCandidates(j)});
 }
 
 void RootSearch::start(Weight target, Weight best, std::optional<std::vector<RootPart>> const &parts)
@@ -101,6 +111,12 @@ void RootSearch::start(Weight target, Weight best, std::optional<std::vector<Roo
     target_ = target;
     best_ = best;
     workers_.front()->open();
+    for (auto &worker : workers_)
+        if (worker != workers_.front())
+            workers_.front()->learnFrom(*worker);
+    for (auto &worker : workers_)
+        if (worker != workers_.front())
+            worker->learnFrom(*workers_.front());
     items_.clear();
     isAskedForWork_ = false;
     if (parts)
@@ -142,8 +158,16 @@ std::optional<RootSearch::Item> RootSearch::take(Worker &worker)
     --nIdle_;
     if (items_.empty() || worker.shouldStop())
         return std::nullopt;
-    auto const item = items_.front();
-    items_.pop_front();
+    auto const ownerOf = [this](Item const &item) -> Worker const *&
+    { return owner_[static_cast<std::size_t>(item.feature)]; };
+    auto chosen = std::find_if(items_.begin(), items_.end(), [&](Item const &it) { return ownerOf(it) == &worker; });
+    if (chosen == items_.end())
+        chosen = std::find_if(items_.begin(), items_.end(), [&](Item const &it) { return ownerOf(it) == nullptr; });
+    if (chosen == items_.end())
+        chosen = items_.begin();
+    auto const item = *chosen;
+    items_.erase(chosen);
+    ownerOf(item) = &worker;
     ++nBusy_;
     return item;
 }

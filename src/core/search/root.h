@@ -1,9 +1,11 @@
 // The root of the search, shared out to threads.
 //
 // A stage asks for a tree that costs less than a target. Its work items are parts of the root: a feature and a range of
-// its candidates; threads take them from one queue, and a thread without work is given half of what another one still
-// has to do at the root. All share the incumbent: a better tree lowers everybody's cutoff at the next threshold. If all
-// items are settled, no tree costs less than the cutoff.
+// its candidates, at first all of them. Threads take items from one queue, those of features that they had before
+// first, because what a thread remembers below the root is about these; a thread without work is given half of what
+// another one still has to do at the root. All share the incumbent: a better tree lowers everybody's cutoff at the next
+// threshold. They tell each other the trees that their children were answered with (see Pool), and begin a stage with
+// what any of them has proven about the root. If all items are settled, no tree costs less than the cutoff.
 //
 // Python starts a stage and then waits in short turns, so that it can answer to signals; it takes the trees, tells the
 // user, and stops the threads by the Control of the run or by `stop`.
@@ -61,6 +63,7 @@ class RootSearch
         Workspace work_;
         Node &node_;
         bool isOpen_ = false;
+        std::size_t nHeard_ = 0;  // trees of `told_` that were passed on, or are its own
 
         void settle(Item const &item);
 
@@ -71,7 +74,15 @@ class RootSearch
         [[nodiscard]] Weight cutoff() override { return root_.cutoff(); }
         [[nodiscard]] bool giveAway(Index feature, Index first, Index end) override;
         void settled(Index feature, Index first, Index last, Weight bound) override;
+        void tell(Index side, Tree const &tree) override;
+        [[nodiscard]] std::vector<std::pair<Index, Tree>> news() override;
         [[nodiscard]] Node const &node() const { return node_; }
+        // What another thread has proven about the root; nothing is known of one that did not begin.
+        void learnFrom(Worker const &other)
+        {
+            if (isOpen_ && other.isOpen_)
+                node_.learnFrom(other.node_);
+        }
         [[nodiscard]] Workspace const &workspace() const { return work_; }
         [[nodiscard]] bool shouldStop() { return work_.shouldStop(); }
         void setEffort(Index effort) { work_.setEffort(effort); }
@@ -91,6 +102,14 @@ class RootSearch
     std::deque<Item> items_;
     std::vector<FoundTree> found_;
     std::vector<SettledPart> settled_;
+    struct Told
+    {
+        Worker const *by;
+        Index side;
+        Tree tree;
+    };
+    std::vector<Told> told_;
+    std::vector<Worker const *> owner_;  // by feature: who worked on it last
     std::exception_ptr failure_;
     Index nItems_ = 0;
     Index nSettled_ = 0;

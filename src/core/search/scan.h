@@ -5,165 +5,198 @@
 // in order (lower before upper where they tie), the weight that is right rises at an upper end of class a and falls at
 // a lower end of class c; every local maximum is a real threshold, or a plain leaf at either end of the order. No
 // sample is counted twice, so the maximum is exact.
+//
+// Many classes. With L_a(t) the weight of class a that cannot reach right and R_c(t) that of class c that cannot reach
+// left, the best split is the largest max_a L_a(t) + max_c R_c(t). Along the order L only grows, and only the class
+// that has just grown can become the largest; from the other end the same holds for R. So a scan costs the same however
+// many classes there are. Nothing forbids a = c in it: such a "split" gets no more right than a plain leaf of class a,
+// and a plain leaf is preferred to a split that is no better.
+//
+// Both children of a split are scanned at once (see Sides); the weights of the samples differ, the order does not.
 #pragma once
 
 #include <algorithm>
 
-#include "search/problem.h"
+#include "search/sides.h"
 
 namespace hardwood::search
 {
 // The largest weight that one split gets right under the labelling (0, 1), and under (1, 0).
+template <class Number>
 struct TwoLabellings
 {
-    Weight best01;
-    Weight best10;
+    Sides<Number> best01;
+    Sides<Number> best10;
 };
 
 // Two classes. `rising` lists the samples in the order of their events under the labelling (0, 1): upper ends of class
 // 0, lower ends of class 1; `falling` those of the labelling (1, 0). `signedWeight` is negative for class 1, so that
-// both kinds of event are one addition. The value before the first event is what a plain leaf gets right.
-inline TwoLabellings scanTwoClasses(Span<Sample const> rising, Span<Sample const> falling,
-                                    Span<Weight const> signedWeight, Weight total0, Weight total1)
+// both kinds of event are one addition. The value before the first event is what a plain leaf gets right. The order is
+// walked in two halves at once: a processor adds faster than it can wait for the last sum.
+template <class Number>
+TwoLabellings<Number> scanTwoClasses(Span<Sample const> rising, Span<Sample const> falling,
+                                     Span<Sides<Number> const> signedWeight, Sides<Number> total0, Sides<Number> total1)
 {
-    Weight right01 = total1;
-    Weight right10 = total0;
-    TwoLabellings best{right01, right10};
-    for (Index k = 0; k < rising.size(); ++k)
+    Sides<Number> const zero;
+    Running<Number> first01{total1, total1};
+    Running<Number> first10{total0, total0};
+    Running<Number> second01;
+    Running<Number> second10;
+    auto const half = rising.size() / 2;
+    for (Index k = 0; k < half; ++k)
     {
-        right01 += signedWeight[rising[k]];
-        best.best01 = std::max(best.best01, right01);
-        right10 -= signedWeight[falling[k]];
-        best.best10 = std::max(best.best10, right10);
+        first01.add(signedWeight[rising[k]]);
+        first10.add(zero - signedWeight[falling[k]]);
+        second01.add(signedWeight[rising[half + k]]);
+        second10.add(zero - signedWeight[falling[half + k]]);
     }
-    return best;
+    first01.append(second01);
+    first10.append(second10);
+    if (2 * half < rising.size())
+    {
+        first01.add(signedWeight[rising[2 * half]]);
+        first10.add(zero - signedWeight[falling[2 * half]]);
+    }
+    return {first01.most, first10.most};
 }
 
-// The first place in the order after which the running weight equals `value`; -1 where no event is needed.
-inline Index placeOf(Span<Sample const> order, Span<Weight const> signedWeight, Weight sign, Weight start, Weight value)
+// The first place in the order after which the running weight of a side equals `value`.
+template <class Number>
+Index placeOf(Span<Sample const> order, Span<Sides<Number> const> signedWeight, Index side, Weight sign, Weight start,
+              Weight value)
 {
-    Weight right = start;
-    if (right == value)
-        return -1;
-    for (Index k = 0; k < order.size(); ++k)
+    auto const find = [&](auto weightOf)
     {
-        right += sign * signedWeight[order[k]];
-        if (right == value)
-            return k;
-    }
-    throw std::logic_error("a scan reached a weight that its order does not reach");
+        auto const wanted = static_cast<Number>(sign * (value - start));
+        Number sum = 0;
+        for (Index k = 0; k < order.size(); ++k)
+        {
+            sum += weightOf(signedWeight[order[k]]);
+            if (sum == wanted)
+                return k;
+        }
+        throw std::logic_error("a scan reached a weight that its order does not reach");
+    };
+    return side == 0 ? find([](Sides<Number> const &w) { return w.left(); })
+                     : find([](Sides<Number> const &w) { return w.right(); });
 }
 
-// The best split for any number of classes: the weight that is right (-1: no split is allowed), after which event, and
-// the labels.
-struct BestSplit
+// The ends of one feature for many classes: places by upper end, for each of them how many lower ends stand before it,
+// and places by lower end.
+struct EndOrders
 {
-    Weight right = -1;
-    Index event = -1;
-    Label leftLabel = 0;
-    Label rightLabel = 0;
+    Span<Sample const> byUpper;
+    Span<Sample const> lowersBefore;
+    Span<Sample const> byLower;
 };
 
-// The weight per class that certainly goes right, and caps on it: `largest` on all classes, `second` on all but the
-// class that was largest. Weight only ever leaves the right side, so caps of an earlier event still hold, and most
-// events are dismissed by one comparison instead of one per class.
-class RightSide
-{
-    Span<Weight> weight_;
-    Index largestClass_ = -1;
-    Weight largest_ = 0;
-    Weight second_ = 0;
-
-public:
-    RightSide(Span<Weight> scratch, Span<Weight const> total) : weight_(scratch)
-    {
-        std::copy(total.begin(), total.end(), weight_.begin());
-        refresh();
-    }
-
-    void refresh()
-    {
-        largestClass_ = 0;
-        for (Index c = 1; c < weight_.size(); ++c)
-            if (weight_[c] > weight_[largestClass_])
-                largestClass_ = c;
-        largest_ = weight_[largestClass_];
-        second_ = -1;
-        for (Index c = 0; c < weight_.size(); ++c)
-            if (c != largestClass_)
-                second_ = std::max(second_, weight_[c]);
-    }
-
-    void take(Index label, Weight weight) { weight_[label] -= weight; }
-    [[nodiscard]] Weight operator[](Index label) const { return weight_[label]; }
-    [[nodiscard]] Weight capWithout(Index label) const { return label == largestClass_ ? second_ : largest_; }
-};
-
-// Samples that certainly reach a child, for `minLeaf`.
+// Certain samples of both children, for a least size of leaves: by place, and how many a leaf needs (0: none).
+template <class Number>
 struct CertainCounts
 {
-    Span<Index const> of;  // by sample
-    Index total = 0;
+    Span<Sides<Number> const> of;
     Index needed = 0;
 };
 
-// Compare all right labels for one left label; the first of equals wins.
-inline void tryLabels(BestSplit &best, Index event, Index leftLabel, Weight left, RightSide const &right,
-                      Index nClasses)
-{
-    for (Index d = 0; d < nClasses; ++d)
-        if (d != leftLabel && left + right[d] > best.right)
-            best = {left + right[d], event, static_cast<Label>(leftLabel), static_cast<Label>(d)};
-}
+// A number for "not allowed": with all weight of a child added (less than 2^62, see problem.h) it is still negative.
+template <class Number>
+inline constexpr Number never = -static_cast<Number>(Weight{1} << 62);
 
-// Any number of classes; `events` hold places in the node. With `withMinLeaf` both leaves need so many certain samples.
-template <bool withMinLeaf>
-BestSplit scanManyClasses(Span<Event const> events, Span<Label const> label, Span<Weight const> weight,
-                          Span<Weight const> total, CertainCounts const &certain, Span<Weight> scratch)
+// The largest weight that one split gets right, whatever its labels; negative where no split is allowed. `rightMost`
+// (one entry more than there are samples) and `sums` (one per class) are scratch.
+template <bool withMinLeaf, class Number>
+Sides<Number> scanManyClasses(EndOrders const &orders, Span<Label const> label, Span<Sides<Number> const> weight,
+                              CertainCounts<Number> const &certain, Span<Sides<Number>> rightMost,
+                              Span<Sides<Number>> sums)
 {
-    auto const nClasses = total.size();
-    auto const left = scratch.part(0, nClasses);
-    std::fill(left.begin(), left.end(), Weight{0});
-    RightSide right(scratch.part(nClasses, nClasses), total);
-    BestSplit best;
-    Index certainLeft = 0;
-    Index certainRight = certain.total;
-    bool isFirst = withMinLeaf;  // only then does more than the class that came last have to be looked at
-    for (Index k = 0; k < events.size(); ++k)
+    auto const n = orders.byUpper.size();
+    auto const needed = static_cast<Number>(certain.needed);
+    // Where too few are certain, the weight that is right counts as less than nothing.
+    auto const allowed = [needed](Sides<Number> count, Sides<Number> value)
     {
-        auto const i = events[k].sample();
-        Index const c = label[i];
-        if (!events[k].isUpper())
-        {
-            right.take(c, weight[i]);
-            if constexpr (withMinLeaf)
-            {
-                certainRight -= certain.of[i];
-                if (certainRight < certain.needed)
-                    break;
-            }
-            continue;
-        }
-        left[c] += weight[i];
+        return Sides<Number>(count.left() < needed ? never<Number> : value.left(),
+                             count.right() < needed ? never<Number> : value.right());
+    };
+    Sides<Number> most;
+    Sides<Number> count;
+    std::fill(sums.begin(), sums.end(), Sides<Number>());
+    rightMost[n] = withMinLeaf ? allowed(count, most) : most;
+    for (Index k = n - 1; k >= 0; --k)
+    {
+        auto const i = orders.byLower[k];
+        auto &sum = sums[label[i]];
+        sum = sum + weight[i];
+        most = larger(most, sum);
+        rightMost[k] = most;
         if constexpr (withMinLeaf)
         {
-            certainLeft += certain.of[i];
-            if (certainLeft < certain.needed)
-                continue;
-        }
-        if (isFirst)
-        {
-            for (Index a = 0; a < nClasses; ++a)
-                tryLabels(best, k, a, left[a], right, nClasses);
-            isFirst = false;
-        }
-        else if (left[c] + right.capWithout(c) > best.right)
-        {
-            right.refresh();
-            if (left[c] + right.capWithout(c) > best.right)
-                tryLabels(best, k, c, left[c], right, nClasses);
+            count = count + certain.of[i];
+            rightMost[k] = allowed(count, most);
         }
     }
+    most = count = Sides<Number>();
+    Sides<Number> best(withMinLeaf ? never<Number> : Number{0});
+    std::fill(sums.begin(), sums.end(), Sides<Number>());
+    for (Index k = 0; k < n; ++k)
+    {
+        auto const i = orders.byUpper[k];
+        auto &sum = sums[label[i]];
+        sum = sum + weight[i];
+        most = larger(most, sum);
+        auto value = most + rightMost[orders.lowersBefore[k]];
+        if constexpr (withMinLeaf)
+        {
+            count = count + certain.of[i];
+            value = allowed(count, value);
+        }
+        best = larger(best, value);
+    }
     return best;
+}
+
+// Where a scan found its best split for one side: after which entry of `byUpper`, and the labels.
+struct SplitPlace
+{
+    Index entry = -1;
+    Label left = 0;
+    Label right = 0;
+};
+
+// The first place at which the scan of many classes has this value; `rightMost` is as the scan left it.
+template <bool withMinLeaf, class Number>
+SplitPlace placeOfManyClasses(EndOrders const &orders, Span<Label const> label, Span<Sides<Number> const> weight,
+                              CertainCounts<Number> const &certain, Index side, Weight value,
+                              Span<Sides<Number>> rightMost, Span<Sides<Number>> sums)
+{
+    static_cast<void>(scanManyClasses<withMinLeaf>(orders, label, weight, certain, rightMost, sums));
+    std::fill(sums.begin(), sums.end(), Sides<Number>());
+    auto const heaviest = [&]
+    {
+        Index best = 0;
+        for (Index c = 1; c < sums.size(); ++c)
+            if (sums[c].of(side) > sums[best].of(side))
+                best = c;
+        return static_cast<Label>(best);
+    };
+    Weight most = 0;
+    Weight count = 0;
+    for (Index k = 0; k < orders.byUpper.size(); ++k)
+    {
+        auto const i = orders.byUpper[k];
+        auto &sum = sums[label[i]];
+        sum = sum + weight[i];
+        most = std::max(most, sum.of(side));
+        if constexpr (withMinLeaf)
+            count += certain.of[i].of(side);
+        if (most + rightMost[orders.lowersBefore[k]].of(side) != value || (withMinLeaf && count < certain.needed))
+            continue;
+        SplitPlace place{k, heaviest(), 0};
+        std::fill(sums.begin(), sums.end(), Sides<Number>());
+        for (Index m = orders.lowersBefore[k]; m < orders.byLower.size(); ++m)
+            sums[label[orders.byLower[m]]] = sums[label[orders.byLower[m]]] + weight[orders.byLower[m]];
+        place.right = heaviest();
+        return place;
+    }
+    throw std::logic_error("a scan found a weight that its order does not reach");
 }
 }  // namespace hardwood::search

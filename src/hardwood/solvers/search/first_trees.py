@@ -6,10 +6,10 @@ import numpy as np
 
 import hardwood._core as _core
 from hardwood.problem.problem import Problem
-from hardwood.solvers.greedy import Events, GreedyLearner
+from hardwood.solvers.greedy import GreedyLearner
 from hardwood.solvers.result import EndReason
 from hardwood.solvers.run import Run
-from hardwood.solvers.search.local_search import LocalSearch
+from hardwood.solvers.search.local_search import LocalSearch, greedy_trees
 from hardwood.solvers.search.model import SearchModel
 from hardwood.solvers.solve import solve
 from hardwood.tree.conversion import to_indices
@@ -17,30 +17,30 @@ from hardwood.tree.conversion import to_indices
 SAMPLE = 1000
 """Samples of the part that a search of a large problem starts with."""
 
+VERY_LARGE = 1_500_000
+"""Numbers in the table from which on a search of depth 2 starts with a part of the samples in any case."""
+
 SAMPLE_EFFORT = 5 * 10**9
 """Samples that the proof of that part may scan."""
 
 
 def find_first_trees(model: SearchModel, options: _core.SearchOptions, run: Run) -> None:
     """Report good trees of a problem, in the ranks of its own ends."""
-    if model.n > 2 * SAMPLE:
-        _report_greedy(model.problem, run)
-        _start_from_sample(model.problem, run)
-    if not run.should_stop():
-        LocalSearch(model, options, run).improve()
-
-
-def _report_greedy(problem: Problem, run: Run) -> None:
-    """Report the greedy trees of every depth: on large data all else takes longer than a user may want to wait."""
-    events = Events.sort(problem, run.control)
-    for depth in range(2, problem.max_depth + 1):
-        if run.should_stop():
-            return
-        rng = np.random.default_rng(run.random_state)
-        tree = GreedyLearner().grow(problem.replace(max_depth=depth), rng, events=events, control=run.control)
-        run.report(tree)
-        if tree.depth < depth:
-            return  # more depth gives the same tree
+    problem = model.problem
+    is_large = model.n > 2 * SAMPLE
+    if model.depth > 2:
+        greedy = greedy_trees(problem, run)
+        if is_large:
+            _start_from_sample(problem, run)
+        if not run.should_stop():
+            LocalSearch(model, greedy, options, run).improve()
+    elif is_large:
+        # At depth 2 the search itself is as fast as one re-optimisation.
+        run.report(GreedyLearner().grow(problem, np.random.default_rng(run.random_state), control=run.control))
+        is_shared = bool((problem.lower_rank < problem.upper_rank).any())
+        if is_shared or model.n * problem.n_features >= VERY_LARGE:
+            # Where no box reaches two sides, it is as fast without this.
+            _start_from_sample(problem, run)
 
 
 def _start_from_sample(problem: Problem, run: Run) -> None:

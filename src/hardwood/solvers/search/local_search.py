@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from itertools import chain, islice
 
 import numpy as np
 
 from hardwood import _core
 from hardwood.arrays import IntArray
-from hardwood.solvers.greedy import Events, GreedyLearner
+from hardwood.problem.problem import Problem
+from hardwood.solvers.greedy import CRITERIA, Events, GreedyLearner
 from hardwood.solvers.relabel import relabel
 from hardwood.solvers.run import Run
 from hardwood.solvers.search.model import SearchModel, rows_of, tree_of
+from hardwood.tree.index_tree import IndexTree
 
 EFFORT = 200_000_000
 """Random restarts end when so many samples were scanned, about a second."""
@@ -24,57 +28,88 @@ TIME = 0.3
 """Share of the time that is left, where there is a limit."""
 
 
+def greedy_trees(problem: Problem, run: Run) -> list[IndexTree]:
+    """Report greedy trees of every criterion and depth, with the best labels for their splits.
+
+    Returns
+    -------
+    trees : list of IndexTree
+        Those of the default criterion, one per depth.
+    """
+    events = Events.sort(problem, run.control)
+    kept: list[IndexTree] = []
+    for criterion in CRITERIA:
+        for depth in range(1, problem.max_depth + 1):
+            if run.should_stop():
+                return kept
+            rng = np.random.default_rng(run.random_state)
+            learner, shallow = GreedyLearner(criterion=criterion), problem.replace(max_depth=depth)
+            grown = learner.grow(shallow, rng, events=events, control=run.control)
+            tree = relabel(grown, problem, run.control)
+            run.report(tree)
+            if criterion == CRITERIA[0]:
+                kept.append(tree)
+            if grown.depth < depth:
+                break  # more depth gives the same tree
+    return kept
+
+
 class LocalSearch:
     """Subtree re-optimisation from several starts; deterministic for a ``random_state``."""
 
-    def __init__(self, model: SearchModel, options: _core.SearchOptions, run: Run) -> None:
+    def __init__(self, model: SearchModel, greedy: Sequence[IndexTree], options: _core.SearchOptions, run: Run) -> None:
         self.model = model
+        self.greedy = greedy
         self.run = run
         self.control = _core.Control(None if np.isinf(run.remaining()) else TIME * run.remaining())
-        self.core = _core.Reoptimiser(model.core, options, self.control)
+        self.cores = [_core.Reoptimiser(model.core, options, self.control) for _ in range(run.n_jobs)]
         self.random = np.random.default_rng(run.random_state)
 
     def improve(self) -> None:
         """Report the best trees found from greedy starts, from what is known and from random roots."""
-        if self.model.depth == 2:
-            # The search itself is as fast as one re-optimisation.
-            return
-        for start in self._starts():
-            self._descend(start)
-            if self._is_over():
-                return
-        restarts = self.run.options["restarts"]
-        for _ in range(2 * (self.model.depth - 2) ** 2 if restarts is None else restarts):
-            if self._is_over() or self.core.effort > EFFORT:
-                return
-            self._descend(self._random_root())
+        with ThreadPoolExecutor(len(self.cores)) as threads:
+            try:
+                for results in self._batches(threads):
+                    for cost, rows in results:
+                        if cost < self.model.forbidden:
+                            self.run.report(tree_of(rows))
+                    if self._is_over():
+                        return
+            finally:
+                self.control.request_stop()  # after Ctrl-C nobody waits for the other threads
+
+    def _batches(self, threads: Executor) -> Iterator[list[tuple[int, IntArray]]]:
+        """Improve starts, as many at once as there are threads, until they or the effort for them come to an end."""
+        starts = chain(self._starts(), self._random_roots())
+        while batch := list(islice(starts, len(self.cores))):
+            # One thread needs no pool: the caller's own answers to Ctrl-C.
+            improve = map if len(self.cores) == 1 else threads.map
+            yield list(improve(self._descend, self.cores, batch))
 
     def _is_over(self) -> bool:
         return self.run.should_stop() or self.control.stopped
 
     def _starts(self) -> Iterator[IntArray]:
-        """Yield what is known already and greedy trees of every depth, with the best labels for their splits."""
-        problem, control = self.model.problem, self.run.control
+        """Yield the best tree that is known and the greedy ones."""
         if self.run.best_index_tree is not None:
-            yield rows_of(relabel(self.run.best_index_tree, problem, control))
-        events = Events.sort(problem, control)
-        for depth in range(1, self.model.depth + 1):
-            shallow = problem.replace(max_depth=depth)
-            tree = GreedyLearner().grow(shallow, self.random, events=events, control=control)
-            yield rows_of(relabel(tree, problem, control))
-            if tree.depth < depth:
-                return  # more depth gives the same tree
+            yield rows_of(relabel(self.run.best_index_tree, self.model.problem, self.run.control))
+        yield from map(rows_of, self.greedy)
+
+    def _random_roots(self) -> Iterator[IntArray]:
+        """Yield splits on random end points, with plain leaves that the descent replaces."""
+        restarts = self.run.options["restarts"]
+        for _ in range(2 * (self.model.depth - 2) ** 2 if restarts is None else restarts):
+            if sum(core.effort for core in self.cores) > EFFORT:
+                return
+            yield self._random_root()
 
     def _random_root(self) -> IntArray:
-        """Return a split on a random end point, with plain leaves that the descent replaces."""
         feature = int(self.random.integers(self.model.problem.n_features))
         row = int(self.model.row[self.random.integers(self.model.n)])
         last = int(self.model.problem.n_ranks[feature]) - 2
         threshold = min(max(0, int(self.model.problem.upper_rank[row, feature])), max(0, last))
         return np.array([[feature, -1, -1], [threshold, -1, -1], [1, -1, -1], [2, -1, -1], [-1, 0, 0]])
 
-    def _descend(self, start: IntArray) -> None:
-        """Re-optimise subtrees of depth at most 2 until none improves, and report the tree."""
-        cost, rows = self.core.descend(self.model.core, start, self.model.depth, EFFORT_OF_A_STEP)
-        if cost < self.model.forbidden:
-            self.run.report(tree_of(rows))
+    def _descend(self, core: _core.Reoptimiser, start: IntArray) -> tuple[int, IntArray]:
+        """Re-optimise subtrees of depth at most 2 until none improves."""
+        return core.descend(self.model.core, start, self.model.depth, EFFORT_OF_A_STEP)

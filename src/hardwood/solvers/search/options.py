@@ -20,6 +20,8 @@ CORE_OPTIONS = (
     Option("use_pool", True, Flag(), "whether trees are remembered and priced anew"),
     Option("use_lazy_scan", True, Flag(), "whether scans skip what cannot matter"),
     Option("use_carry", True, Flag(), "whether shares carry over to the next split"),
+    Option("use_witness", True, Flag(), "whether the last cheap tree is priced before a range of splits is bounded"),
+    Option("use_early_join", True, Flag(), "whether a range is given up before all features are scanned"),
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 
 from hardwood import _core
 from hardwood.arrays import IntArray
@@ -23,8 +24,11 @@ def run_stage(
     run: Run,
     on_tree: Callable[[int, IntArray], None],
     on_progress: Callable[[float], None],
+    until: float = inf,
 ) -> bool:
     """Let the core search everything below the target; whether that was finished.
+
+    What is cut short is not lost: the core remembers what it settled, and the same stage goes on from there.
 
     Parameters
     ----------
@@ -37,19 +41,25 @@ def run_stage(
         Called in short turns with cost and rows of the best tree, if there is a better one.
     on_progress : callable
         Called with the share of the work that is settled.
+    until : float
+        Second of the run at which it is cut short.
     """
     try:
         core.start(target, best)
-        is_running = True
-        while is_running:
-            trees, settled, items, is_running = core.wait(POLL)
+        is_running, settled, items = True, 0, 1
+        while is_running and run.elapsed() < until:
+            trees, settled, items, is_running = core.wait(min(POLL, max(0.0, until - run.elapsed())))
             if trees:
                 on_tree(*trees[-1])  # the best of them
             on_progress(settled / max(1, items))
             run.should_stop()  # asks the threads to stop if so
     finally:
         core.stop()
-    return settled == items
+    if is_running:
+        trees, *_ = core.wait(0.0)  # what was found since the last look
+        if trees:
+            on_tree(*trees[-1])
+    return not is_running and settled == items
 
 
 def stages_of(best: int, model: SearchModel, asked: tuple[float, ...] | None) -> tuple[float, ...]:
@@ -74,14 +84,15 @@ class RootSearch:
             self.core.set_effort(run.options["effort"])
         self.best = model.in_parts(run.best_objective)
 
-    def prove(self) -> None:
-        """Work through the stages until bound and incumbent meet or the run must stop."""
+    def prove(self, time: float = inf) -> None:
+        """Work through the stages until bound and incumbent meet, the run must stop or so many seconds are over."""
+        until = self.run.elapsed() + time
         for share in (*stages_of(self.best, self.model, self.run.options["stages"]), 1.0):
             goal = self.best - self.model.step + 1
             target = goal if share == 1 else int(share * goal)
             if target <= self.run.bound * self.model.scale and share < 1:
                 continue
-            if not run_stage(self.core, target, self.best, self.run, self._report_tree, self._report_progress):
+            if not run_stage(self.core, target, self.best, self.run, self._report_tree, self._report_progress, until):
                 break
             self._report_bound()
             if self.run.should_stop():

@@ -16,13 +16,16 @@ from hardwood.problem.problem import Problem
 from hardwood.solvers.options import AnyOf, Nothing, Option, RisingShares, Whole
 from hardwood.solvers.registry import Solver, register
 from hardwood.solvers.run import Run
-from hardwood.solvers.search.first_trees import find_first_trees
+from hardwood.solvers.search.first_trees import VERY_LARGE, find_first_trees
 from hardwood.solvers.search.model import SearchModel, tree_of
 from hardwood.solvers.search.options import CORE_OPTIONS, core_options
 from hardwood.solvers.search.parts import LARGE, BoundByParts
 from hardwood.solvers.search.priced import prove_priced
 from hardwood.solvers.search.root import RootSearch
 from hardwood.solvers.search.spread import spread_search
+
+WHOLE_FIRST = 0.2
+"""Share of the time that is left in which stages over all samples are tried before parts of them are."""
 
 
 @register
@@ -41,6 +44,11 @@ class SearchSolver(Solver):
         Option("restarts", None, AnyOf(Whole(0), Nothing("by depth")), "random restarts of the local search"),
         Option("stages", None, AnyOf(RisingShares(), Nothing("by size")), "shares of the incumbent to prove first"),
     )
+
+    def bounds_any_model(self, run: Run) -> bool:
+        """Return True where the search proves more in the time that the bound of any model takes."""
+        problem = run.problem
+        return problem.prices is None and problem.max_depth <= 2 and problem.lower.size < VERY_LARGE
 
     def _run(self, problem: Problem, run: Run) -> None:
         if problem.prices is not None:
@@ -61,8 +69,13 @@ class SearchSolver(Solver):
             spread_search(run)
             return
         find_first_trees(model, options, run)
-        has_limit = run.remaining() < np.inf
-        if has_limit and model.n * problem.n_features >= LARGE and not run.should_stop():
-            BoundByParts(model, options, run).prove()
+        if run.should_stop():
+            return
+        root = RootSearch(model, options, run)
+        if run.remaining() < np.inf and model.n * problem.n_features >= LARGE:
+            # What all samples together give is worth more, if it can be had: parts are for when it cannot.
+            root.prove(WHOLE_FIRST * run.remaining())
+            if not run.should_stop():
+                BoundByParts(model, options, run).prove()
         if not run.should_stop():
-            RootSearch(model, options, run).prove()
+            root.prove()

@@ -1,0 +1,192 @@
+"""The exact search on data as users have them: many classes, more rows, no attacker, a short time limit.
+
+``python -m benchmarks field`` compares with pycontree where there is no attacker; the `PARTS` take longer. The sets are
+the paper's eight and those of the folder ``more`` beside them, in units of their ranges.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.bench_search import instances, measured, training_set
+from benchmarks.report import table
+from hardwood import Problem
+from hardwood.data import datasets
+from hardwood.solvers import solve
+from hardwood.solvers.greedy import CRITERIA
+from hardwood.solvers.result import Result
+
+MORE = ("magic", "bean", "page", "segment", "spambase")
+RADIUS = 0.05
+
+
+@cache
+def loaded(name: str) -> tuple[Any, Any]:
+    """Return features (on [0, 1] for the sets of ``more``) and classes."""
+    if name not in MORE:
+        return training_set(name)
+    data = datasets.read_dataset(name, Path(os.environ[datasets.DATA_VARIABLE]) / "more" / f"{name}.csv")
+    least, most = data.X.min(axis=0), data.X.max(axis=0)
+    return (data.X - least) / np.where(most > least, most - least, 1), data.y
+
+
+def run() -> str:
+    if not os.environ.get(datasets.DATA_VARIABLE):
+        return f"Not measured: set {datasets.DATA_VARIABLE} to the folder of the paper's data sets."
+    return no_attacker((2, 3), 20.0)
+
+
+def no_attacker(depths: Sequence[int], time_limit: float) -> str:
+    """Compare with pycontree at radius 0: errors and CPU seconds of the whole call, in the same process."""
+    from pycontree import ConTree
+
+    rows: list[tuple[Any, ...]] = []
+    for depth in depths:
+        ours = theirs = 0.0
+        for name in (*datasets.PAPER_RADII, *MORE):
+            X, y = loaded(name)
+            result, cpu = measured(Problem.from_data(X, y, 0.0, depth), time_limit)
+            peer = ConTree(max_depth=depth, time_limit=time_limit)
+            started = time.process_time()
+            peer.fit(X, y)
+            peer_cpu = time.process_time() - started
+            errors = int(np.sum(np.asarray(peer.predict(X)) != y))
+            ours, theirs = ours + cpu, theirs + peer_cpu
+            shape = f"{X.shape[0]:,} × {X.shape[1]}, {len(np.unique(y))}"
+            found = f"{result.objective:g}" + ("" if result.gap == 0 else f" ≥ {result.bound:g}")
+            ratio = f"{cpu / peer_cpu:.2f}"
+            rows.append((name, shape, depth, found, errors, f"{cpu:.3f}", f"{peer_cpu:.3f}", ratio))
+            print(*rows[-1], flush=True)
+        rows.append(("all", "", depth, "", "", f"{ours:.2f}", f"{theirs:.2f}", f"{ours / theirs:.2f}"))
+    columns = ("data", "rows × features, classes", "depth", "errors", "errors pycontree", "CPU s", "CPU s pycontree")
+    return table((*columns, "ratio"), rows)
+
+
+def proofs(cases: Sequence[tuple[str, float, int]], time_limit: float) -> str:
+    """Prove instances at a radius, one thread, at most so many seconds each."""
+    rows = []
+    for name, radius, depth in cases:
+        result, cpu = measured(Problem.from_data(*loaded(name), radius, depth), time_limit)
+        rows.append((name, radius, depth, f"{result.objective:g}", f"{result.bound:g}", f"{cpu:.1f}"))
+        print(*rows[-1], flush=True)
+    return table(("data", "radius", "depth", "robust errors", "bound", "CPU s"), rows)
+
+
+def best_greedy(problem: Problem) -> float:
+    """Return the fewest robust errors of all greedy trees of at most the problem's depth, as the search starts from."""
+    return min(
+        solve(problem.replace(max_depth=depth), "greedy", options={"criterion": criterion}).objective
+        for criterion in CRITERIA
+        for depth in range(1, problem.max_depth + 1)
+    )
+
+
+def objective_at(result: Result, seconds: float) -> float:
+    """Return the best objective that a run knew after so many seconds."""
+    known = [point.objective for point in result.trace if point.seconds <= seconds]
+    return known[-1] if known else float("inf")
+
+
+def gap_integral(result: Result, best: float, seconds: float) -> float:
+    """Return the mean over the seconds of (objective - best) / objective, 1 as long as there is no tree."""
+    times = [0.0, *(min(point.seconds, seconds) for point in result.trace), seconds]
+    gaps = [1.0, *(1 - best / point.objective if point.objective > 0 else 0.0 for point in result.trace)]
+    return float(np.dot(gaps, np.diff(times))) / seconds
+
+
+def early_cases() -> Iterator[tuple[str, float]]:
+    yield from instances(())
+    yield from ((name, RADIUS) for name in MORE)
+
+
+def early(depths: Sequence[int], time_limit: float) -> str:
+    """Show what is known after 1 s and after `time_limit`, beside greedy trees, with the primal gap integral."""
+    rows = []
+    for depth in depths:
+        for name, radius in early_cases():
+            problem = Problem.from_data(*loaded(name), radius, depth)
+            greedy = best_greedy(problem)
+            short, long = (measured(problem, limit)[0] for limit in (1.0, time_limit))
+            best = min(short.objective, long.objective)
+            integral = f"{gap_integral(long, best, time_limit):.2%}"
+            cells = (greedy, short.objective, long.objective)
+            rows.append((name, radius, depth, *(f"{cell:g}" for cell in cells), integral))
+            print(*rows[-1], flush=True)
+    columns = ("data", "radius", "depth", "best greedy", "limit 1 s", f"limit {time_limit:g} s", "primal gap integral")
+    return table(columns, rows)
+
+
+def threads(cases: Sequence[tuple[str, float, int]]) -> str:
+    """Compare the wall clock of one and two threads."""
+    rows = []
+    for name, radius, depth in cases:
+        problem = Problem.from_data(*loaded(name), radius, depth)
+        one, two = (solve(problem, "search", n_jobs=jobs).runtime for jobs in (1, 2))
+        rows.append((name, radius, depth, f"{one:.2f}", f"{two:.2f}", f"{one / two:.2f}"))
+        print(*rows[-1], flush=True)
+    return table(("data", "radius", "depth", "seconds", "seconds, two threads", "ratio"), rows)
+
+
+def tables_of_size(n: int, p: int, n_classes: int, seed: int = 0) -> tuple[Any, Any]:
+    """Return uniform features and the labels of a tree of depth 3 on them, 20 % of them random."""
+    rng = np.random.default_rng([n, p, n_classes, seed])
+    X = rng.random((n, p))
+    leaf = (X[:, 0] < 0.5) * 4 + (X[:, 1] < 0.4) * 2 + (X[:, 2] < 0.7)
+    y = np.where(rng.random(n) < 0.2, rng.integers(0, n_classes, n), rng.permutation(8)[leaf] % n_classes)
+    return X, y
+
+
+def large(shapes: Sequence[tuple[int, int, int, float]]) -> str:
+    """Measure large two-class tables: (rows, features, depth, time limit)."""
+    rows = []
+    for n, p, depth, limit in shapes:
+        X, y = tables_of_size(n, p, 2)
+        problem = Problem.from_data(X, y, 0.01, depth)
+        greedy = min(solve(problem.replace(max_depth=d), "greedy").objective for d in range(1, depth + 1))
+        result = solve(problem, "search", time_limit=limit)
+        cells = (f"{greedy:g}", f"{result.objective:g}", f"{result.bound:g}", f"{result.gap:.2%}")
+        rows.append((f"{n:,} × {p}", depth, f"{limit:g}", *cells, f"{result.runtime:.1f}"))
+        print(*rows[-1], flush=True)
+    return table(("table", "depth", "limit", "best greedy", "robust errors", "bound", "gap", "seconds"), rows)
+
+
+def growth(depth: int, time_limit: float) -> str:
+    """Show time against rows, features, classes and depth, ours and pycontree's, at radius 0."""
+    from pycontree import ConTree
+
+    base = (2000, 8, 2, depth)
+    shapes = [(n, *base[1:]) for n in (500, 1000, 2000, 4000, 8000)]
+    shapes += [(base[0], p, *base[2:]) for p in (4, 16, 32)]
+    shapes += [(*base[:2], classes, base[3]) for classes in (3, 5, 8)]
+    shapes += [(*base[:3], d) for d in (2, 4)]
+    rows = []
+    for n, p, classes, d in shapes:
+        X, y = tables_of_size(n, p, classes)
+        result, cpu = measured(Problem.from_data(X, y, 0.0, d), time_limit)
+        peer = ConTree(max_depth=d, time_limit=time_limit)
+        started = time.process_time()
+        peer.fit(X, y)
+        theirs = time.process_time() - started
+        seconds = f"{cpu:.2f}" if result.gap == 0 else f"> {time_limit:g} (gap {result.gap:.1%})"
+        rows.append((n, p, classes, d, f"{result.objective:g}", seconds, f"{theirs:.2f}"))
+        print(*rows[-1], flush=True)
+    return table(("rows", "features", "classes", "depth", "errors", "CPU s", "CPU s pycontree"), rows)
+
+
+PARTS = {
+    "proofs": lambda: proofs(
+        [("bean", RADIUS, 2), ("page", RADIUS, 3), ("segment", RADIUS, 3), ("magic", RADIUS, 3)], 300
+    ),
+    "early": lambda: early((3, 4), 10.0),
+    "threads": lambda: threads([("wine", 0.03, 3), ("magic", RADIUS, 2)]),
+    "large": lambda: large([(200_000, 30, 2, 60), (200_000, 30, 3, 60), (1_000_000, 20, 2, 60), (20_000, 30, 3, 10)]),
+    "growth": lambda: growth(3, 60.0),
+}
+"""Parts that `run` leaves out because they take long."""

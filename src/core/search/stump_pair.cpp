@@ -1,0 +1,354 @@
+#include "search/stump_pair.h"
+
+#include <algorithm>
+
+namespace hardwood::search
+{
+template <class Classes>
+StumpPair<Classes>::StumpPair(Workspace &work) : work_(work), problem_(work.problem), classes_(work.problem.nClasses)
+{
+    auto const p = problem_.nFeatures;
+    for (auto &child : children_)
+    {
+        child.total = Array<Weight>(problem_.nClasses);
+        child.bound = Array<Weight>(p + 1);
+        child.isExact = Array<std::uint8_t>(p + 1);
+        child.right = Array<Weight>(p);
+        child.zeroIsLeft = Array<std::uint8_t>(p);
+    }
+}
+
+// --- The samples ---
+
+template <class Classes>
+void StumpPair<Classes>::open(Span<Sample const> ids, Span<Label const> label)
+{
+    auto const n = problem_.nSamples;
+    size_ = ids.size();
+    std::swap(weight_, previous_);
+    makeRoom(weight_, size_, n);
+    makeRoom(label_, size_, n);
+    makeRoom(own_, size_, n);
+    makeRoom(before_, size_, n);
+    makeRoom(orders_, problem_.nFeatures * rows * size_, problem_.nFeatures * rows * n);
+    if constexpr (!Classes::isTwo)
+        makeRoom(rightMost_, size_ + 1, n + 1);
+    if (problem_.minLeaf > 0)
+        makeRoom(certain_, size_, n);
+    std::copy(label.begin(), label.begin() + size_, label_.begin());
+    // Weight of samples that left was taken.
+    Sides<Number> gone;
+    Index old = 0;
+    auto const oldId = Span<Sample const>(ids_);
+    for (Index k = 0; k < size_; ++k)
+    {
+        for (; old < oldId.size() && oldId[old] < ids[k]; ++old)
+            gone = gone + magnitude(previous_[old]);
+        weight_[k] = old < oldId.size() && oldId[old] == ids[k] ? previous_[old++] : Sides<Number>();
+    }
+    for (; old < oldId.size(); ++old)
+        gone = gone + magnitude(previous_[old]);
+    for (Index side = 0; side < 2; ++side)
+        lower(side, gone.of(side));
+    ids_.assign(ids.begin(), ids.end());
+}
+
+template <class Classes>
+void StumpPair<Classes>::order(Index feature, Span<Event const> ends)
+{
+    auto const all = orders_.view().part(feature * rows * size_, rows * size_);
+    Index first = 0;
+    Index last = (rows - 1) * size_;
+    for (auto const end : ends)
+    {
+        auto const place = static_cast<Sample>(end.sample());
+        if constexpr (Classes::isTwo)
+        {
+            auto const falls = end.isUpper() == (label_[place] == 1);
+            all[falls ? last : first] = place;
+            last += falls ? 1 : 0;
+            first += falls ? 0 : 1;
+        }
+        else
+        {
+            auto const isUpper = end.isUpper();
+            all[isUpper ? first : last] = place;
+            all[size_ + std::min(first, size_ - 1)] = static_cast<Sample>(last - 2 * size_);
+            first += isUpper ? 1 : 0;
+            last += isUpper ? 0 : 1;
+        }
+    }
+}
+
+template <class Classes>
+void StumpPair<Classes>::takeWeights(Span<Weight const> own)
+{
+    for (Index k = 0; k < size_; ++k)
+        own_[k] = signedFor(label_[k], own[k]);
+}
+
+// --- Weights ---
+
+template <class Classes>
+void StumpPair<Classes>::weigh(Span<std::uint8_t const> reach, Span<Sample const> shared,
+                               Span<Sides<Number> const> part)
+{
+    auto const weight = weight_.view();
+    auto const own = own_.view();
+    std::array<Sides<Number>, 4> const factor{Sides<Number>(0, 0), Sides<Number>(1, 0), Sides<Number>(0, 1),
+                                              Sides<Number>(1, 1)};
+    for (Index m = 0; m < shared.size(); ++m)
+        before_[m] = weight[shared[m]];
+    Sides<Number> lost;
+    for (Index k = 0, n = size_; k < n; ++k)
+    {
+        auto const now = Sides<Number>(own[k]) * factor[reach[k]];
+        lost = lost + taken(magnitude(weight[k]), magnitude(now));
+        weight[k] = now;
+    }
+    for (Index m = 0; m < shared.size(); ++m)
+    {
+        auto &now = weight[shared[m]];
+        auto const before = magnitude(before_[m]);
+        lost = lost - taken(before, magnitude(now)) + taken(before, magnitude(part[m]));
+        now = part[m];
+    }
+    sumUp();
+    if (problem_.minLeaf > 0)
+        lost = Sides<Number>(static_cast<Number>(everything));
+    for (Index side = 0; side < 2; ++side)
+        lower(side, lost.of(side));
+}
+
+// The weight of each class in both children.
+template <class Classes>
+void StumpPair<Classes>::sumUp()
+{
+    auto const weight = weight_.view();
+    if constexpr (Classes::isTwo)
+    {
+        Sides<Number> all;
+        Sides<Number> net;
+        for (Index k = 0, n = size_; k < n; ++k)
+        {
+            all = all + magnitude(weight[k]);
+            net = net + weight[k];
+        }
+        for (Index side = 0; side < 2; ++side)
+        {
+            child(side).total[0] = (all.of(side) + net.of(side)) / 2;
+            child(side).total[1] = (all.of(side) - net.of(side)) / 2;
+        }
+    }
+    else
+    {
+        auto const sums = classes_.view();
+        std::fill(sums.begin(), sums.end(), Sides<Number>());
+        for (Index k = 0, n = size_; k < n; ++k)
+            sums[label_[k]] = sums[label_[k]] + weight[k];
+        for (Index side = 0; side < 2; ++side)
+            for (Index c = 0; c < sums.size(); ++c)
+                child(side).total[c] = sums[c].of(side);
+    }
+}
+
+template <class Classes>
+void StumpPair<Classes>::countCertain()
+{
+    Sides<Number> sum;
+    for (Index k = 0; k < size_; ++k)
+        sum = sum + certain_[k];
+    for (Index side = 0; side < 2; ++side)
+        child(side).nCertain = sum.of(side);
+}
+
+template <class Classes>
+void StumpPair<Classes>::change(Index place, Weight left, Weight right)
+{
+    std::array<Weight, 2> const now{left, right};
+    for (std::size_t side = 0; side < 2; ++side)
+    {
+        auto const old = charged(static_cast<Index>(side), place);
+        taken_[side] += std::max<Weight>(0, old - now[side]);
+        children_[side].total[label_[place]] += now[side] - old;
+    }
+    weight_[place] = part(place, left, right);
+}
+
+template <class Classes>
+void StumpPair<Classes>::follow()
+{
+    lower(0, taken_[0]);
+    lower(1, taken_[1]);
+    taken_ = {0, 0};
+}
+
+// Let the bounds per feature follow a change that took so much weight away; a plain leaf is always known exactly.
+template <class Classes>
+void StumpPair<Classes>::lower(Index side, Weight taken)
+{
+    auto &[nCertain, totals, bound, isExact, right, zeroIsLeft] = child(side);
+    auto const leaf = problem_.nFeatures;
+    for (Index j = 0; j < leaf; ++j)
+    {
+        bound[j] = std::max<Weight>(0, bound[j] - taken);
+        isExact[j] = 0;
+    }
+    Weight sum = 0;
+    Weight heaviest = 0;
+    for (auto const total : totals)
+    {
+        sum += total;
+        heaviest = std::max(heaviest, total);
+    }
+    bound[leaf] = nCertain < problem_.minLeaf ? problem_.forbidden : sum - heaviest + problem_.penalty;
+    isExact[leaf] = 1;
+}
+
+// As if no scan had been made before.
+template <class Classes>
+void StumpPair<Classes>::forgetBounds()
+{
+    for (auto &child : children_)
+        std::fill(child.bound.begin(), child.bound.end() - 1, Weight{0});
+}
+
+// --- The two best stumps ---
+
+template <class Classes>
+Sides<typename Classes::Number> StumpPair<Classes>::scanBoth(Index feature)
+{
+    auto const weight = Span<Sides<Number> const>(weight_.view().part(0, size_));
+    if constexpr (Classes::isTwo)
+    {
+        auto const total = [&](Index c) {
+            return Sides<Number>(static_cast<Number>(children_[0].total[c]),
+                                 static_cast<Number>(children_[1].total[c]));
+        };
+        auto const [best01, best10] = scanTwoClasses(row(feature, 0), row(feature, 1), weight, total(0), total(1));
+        for (Index side = 0; side < 2; ++side)
+            child(side).zeroIsLeft[feature] = best01.of(side) >= best10.of(side) ? 1 : 0;
+        return larger(best01, best10);
+    }
+    else if (problem_.minLeaf > 0)
+    {
+        return scanManyClasses<true>(endsOf(feature), label_.view(), weight, {certain_.view(), problem_.minLeaf},
+                                     rightMost_.view(), classes_.view());
+    }
+    else
+    {
+        return scanManyClasses<false>(endsOf(feature), label_.view(), weight, {}, rightMost_.view(), classes_.view());
+    }
+}
+
+template <class Classes>
+void StumpPair<Classes>::scan(Index feature)
+{
+    work_.scanned(size_);
+    auto const best = scanBoth(feature);
+    for (Index side = 0; side < 2; ++side)
+    {
+        auto &[nCertain, totals, bound, isExact, right, zeroIsLeft] = child(side);
+        Weight sum = 0;
+        for (auto const total : totals)
+            sum += total;
+        right[feature] = best.of(side);
+        bound[feature] = right[feature] < 0 ? problem_.forbidden : sum - right[feature] + 2 * problem_.penalty;
+        isExact[feature] = 1;
+    }
+}
+
+// The feature of the child's stump with the least bound; of equals a plain leaf, then the first.
+template <class Classes>
+Index StumpPair<Classes>::cheapest(Index side) const
+{
+    auto const bound = child(side).bound.view();
+    auto const leaf = problem_.nFeatures;
+    auto best = leaf;
+    auto least = bound[leaf];
+    for (Index j = 0; j < leaf; ++j)
+    {
+        best = bound[j] < least ? j : best;
+        least = std::min(least, bound[j]);
+    }
+    return best;
+}
+
+// The same among the stumps whose cost is known.
+template <class Classes>
+Index StumpPair<Classes>::cheapestScanned(Index side) const
+{
+    auto const &own = child(side);
+    auto best = problem_.nFeatures;
+    for (Index j = 0; j < problem_.nFeatures; ++j)
+        if (own.isExact[j] != 0 && own.bound[j] < own.bound[best])
+            best = j;
+    return best;
+}
+
+template <class Classes>
+typename StumpPair<Classes>::Choice StumpPair<Classes>::choose(Weight cutoff, Index &nScans, bool early)
+{
+    while (true)
+    {
+        std::array<Index, 2> const best{cheapest(0), cheapest(1)};
+        auto const left = children_[0].bound[best[0]];
+        auto const right = children_[1].bound[best[1]];
+        if (left + right >= cutoff)
+            return {Verdict::pruned, left + right, best};
+        auto const leftIsExact = children_[0].isExact[best[0]] != 0;
+        auto const rightIsExact = children_[1].isExact[best[1]] != 0;
+        if (leftIsExact && rightIsExact)
+            return {Verdict::undecided, left + right, best};
+        if (work_.shouldStop())
+            return {Verdict::stopped, left + right, best};
+        ++nScans;
+        scan(best[rightIsExact || (!leftIsExact && left <= right) ? 0 : 1]);
+        if (!early)
+            continue;
+        std::array<Index, 2> const known{cheapestScanned(0), cheapestScanned(1)};
+        if (children_[0].bound[known[0]] + children_[1].bound[known[1]] < cutoff)
+            return {Verdict::undecided, left + right, known, false};
+    }
+}
+
+template <class Classes>
+Stump StumpPair<Classes>::stump(Index side, Index feature)
+{
+    auto const &own = child(side);
+    if (feature == problem_.nFeatures)
+    {
+        auto const heaviest = std::max_element(own.total.begin(), own.total.end());
+        return {.left = static_cast<Label>(heaviest - own.total.begin())};
+    }
+    auto const upper = problem_.upper(feature);
+    auto const ids = Span<Sample const>(ids_);
+    auto const weight = Span<Sides<Number> const>(weight_.view().part(0, size_));
+    if constexpr (Classes::isTwo)
+    {
+        // What a plain leaf gets right would be as cheap without a split, so there is an event.
+        auto const zeroIsLeft = own.zeroIsLeft[feature] != 0;
+        auto const order = row(feature, zeroIsLeft ? 0 : 1);
+        auto const entry =
+            placeOf(order, weight, side, zeroIsLeft ? 1 : -1, own.total[zeroIsLeft ? 1 : 0], own.right[feature]);
+        return {feature, upper[ids[order[entry]]], zeroIsLeft ? 0 : 1, zeroIsLeft ? 1 : 0};
+    }
+    else
+    {
+        auto const locate = [&](auto withMinLeaf, CertainCounts<Number> const &certain)
+        {
+            return placeOfManyClasses<decltype(withMinLeaf)::value>(endsOf(feature), label_.view(), weight, certain,
+                                                                    side, own.right[feature], rightMost_.view(),
+                                                                    classes_.view());
+        };
+        auto const place = problem_.minLeaf > 0 ? locate(std::true_type{}, {certain_.view(), problem_.minLeaf})
+                                                : locate(std::false_type{}, {});
+        return {feature, upper[ids[row(feature, 0)[place.entry]]], place.left, place.right};
+    }
+}
+
+template class StumpPair<TwoClasses<double>>;
+template class StumpPair<TwoClasses<Weight>>;
+template class StumpPair<ManyClasses<double>>;
+template class StumpPair<ManyClasses<Weight>>;
+}  // namespace hardwood::search
