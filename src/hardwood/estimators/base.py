@@ -60,7 +60,8 @@ class BaseRobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             self._refuse_categories(X)
         encoding = CategoryEncoding.fit(X, self.categorical_features)
         table, y = self._validate_table(X, y, encoding)
-        check_classification_targets(y)
+        if y.dtype.kind not in "iub":
+            check_classification_targets(y)  # whole numbers are classes
         rows = table.values if encoding is None else encoding.encode(table)
         self.seen_ = (extremes(rows), self._feature_names(), encoding)
         return table, self._feature_names(), y

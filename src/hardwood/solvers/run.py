@@ -98,7 +98,7 @@ class Run:
         self.start: IndexTree | None = None
         self.best_objective = math.inf
         self.best_tree: Tree | None = None
-        self.best_index_tree: IndexTree | None = None
+        self._best_index_tree: IndexTree | None = None
         self.bound = problem.leaf_penalty
         self.trusted_bound = problem.leaf_penalty
         self.asked = problem
@@ -130,6 +130,13 @@ class Run:
         self._controls.append(control)
         self.interrupt.stops(control)
         return control
+
+    @property
+    def best_index_tree(self) -> IndexTree | None:
+        """The best tree in indices, or None as long as there is no tree."""
+        if self._best_index_tree is None and self.best_tree is not None:
+            self._best_index_tree = to_indices(self.best_tree, self.problem)
+        return self._best_index_tree
 
     @property
     def tolerance(self) -> float:
@@ -207,8 +214,7 @@ class Run:
                 self._check_claim(claim, placed, cost)
             if self._is_better(cost, placed):
                 improved = cost < self.best_objective
-                index_tree = to_indices(placed, self.problem)
-                self.best_objective, self.best_tree, self.best_index_tree = cost, placed, index_tree
+                self.best_objective, self.best_tree, self._best_index_tree = cost, placed, None
                 if self.checkpoint is not None:
                     self.checkpoint.keep_tree(placed, cost)
         if bound is not None:
