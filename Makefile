@@ -112,5 +112,6 @@ dist: $(USER)
 	ls -l dist
 
 clean:
-	rm -rf $(VENV) build dist src/hardwood/_core*.so
+	rm -rf $(VENV) build dist src/hardwood/_core*.so .cmake .ninja_* .skbuild-info.json
+	rm -rf CMakeCache.txt CMakeFiles CMakeInit.txt build.ninja cmake_install.cmake compile_commands.json libnanobind*.a
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage docs/_build

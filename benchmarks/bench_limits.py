@@ -95,8 +95,9 @@ def cells(X: Any, y: Any, solver: str, limit: float) -> tuple[str, ...]:
 
 
 _INTERRUPTED = """
-import sys, warnings
+import signal, sys, warnings
 warnings.simplefilter("ignore")
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells let what runs in the background ignore it
 from benchmarks.bench_limits import DEPTH, shaped
 from hardwood import HardwoodError, Problem, solve
 n, p, n_classes = map(int, sys.argv[2:])

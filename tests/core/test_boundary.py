@@ -132,7 +132,8 @@ def test_a_stopped_greedy_learner_returns_a_tree_with_open_nodes_as_leaves() -> 
 def test_ctrl_c_ends_a_long_call() -> None:
     # A chain of intervals that all meet, none in conflict: all pairs would have to be looked at, which takes minutes.
     code = (
-        "import numpy as np; from hardwood import _core\n"
+        "import signal; import numpy as np; from hardwood import _core\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # what runs in the background may ignore it
         "n = 400_000; r = np.zeros((n, 1), np.int32); label = np.zeros(n, np.int64)\n"
         "try:\n"
         "    print('go', flush=True)\n"  # inside the try: the signal may come before the call has begun

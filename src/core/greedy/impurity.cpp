@@ -49,48 +49,95 @@ struct Thresholds
     }
 };
 
-// Groot's scan of one feature for two classes of unweighted samples. The general scan spends its time on looking up
-// samples; here an event carries its class, and the totals, which no threshold changes, are divided by once.
-Candidate scanTwoClasses(Segment const &segment, double total0, double total1)
+// As std::min and std::max, which return references and so keep compilers from working on several numbers at once.
+constexpr double lesser(double a, double b)
 {
-    std::array<double, 8> counts{};  // of events by kind and class: no branch that nobody can predict
-    auto const passed = [&](Event::Kind kind, std::size_t label) -> double &
-    { return counts[static_cast<std::size_t>(kind) + label]; };
-    double const inverse0 = 1.0 / total0, inverse1 = 1.0 / total1;
-    double const inverseSquares = 1.0 / (total0 * total0 + total1 * total1);
-    Thresholds const thresholds(segment);
-    Candidate best;
-    for (Index k = 0; k < thresholds.begin; ++k)
-        counts[static_cast<std::size_t>(segment.events[k].code & 7)] += 1.0;
-    for (Index k = thresholds.begin; k < thresholds.end; ++k)
-    {
-        Event const event = segment.events[k];
-        counts[static_cast<std::size_t>(event.code & 7)] += 1.0;
-        if (segment.events[k + 1].rank == event.rank)
-            continue;
-        // Certainly left, left as it stands, not certainly right.
-        double const left0 = passed(Event::upper, 0), stands0 = passed(Event::value, 0),
-                     reach0 = passed(Event::lower, 0);
-        double const left1 = passed(Event::upper, 1), stands1 = passed(Event::value, 1),
-                     reach1 = passed(Event::lower, 1);
-        double const low = std::max(left0 * inverse0, left1 * inverse1);
-        double const high = std::min(reach0 * inverse0, reach1 * inverse1);
-        double const stands = (total0 * stands0 + total1 * stands1) * inverseSquares;
-        // The nearest to `stands` between low and high, or midway between them where low > high, as in `Groot::place`.
-        double const share = 0.5 * (std::min(std::max(stands, low), high) + std::max(std::min(stands, high), low));
-        // What moves is rounded, as `Groot::place` does, and not what is on the left: halves go to the even number.
-        double const moved0 = roundHalfEven(share * total0 - left0), moved1 = roundHalfEven(share * total1 - left1);
-        double const a0 = std::min(std::max(moved0 + left0, left0), reach0);
-        double const a1 = std::min(std::max(moved1 + left1, left1), reach1);
-        double const a = a0 + a1, b0 = total0 - a0, b1 = total1 - a1, b = b0 + b1;
-        // Impurity times half the weight of the node.
-        double const score = (a > 0.0 ? a0 * a1 / a : 0.0) + (b > 0.0 ? b0 * b1 / b : 0.0);
-        if (score < best.score)
-            best = {score, -1, event.rank};
-    }
-    best.score = 2.0 * best.score / (total0 + total1);
-    return best;
+    return a < b ? a : b;
 }
+
+constexpr double greater(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+// Groot's scan of one feature for two classes of unweighted samples. The general scan spends its time on looking up
+// samples; here an event carries its class, and the totals, which no threshold changes, are divided by once. Thresholds
+// are collected first and scored many at a time: a loop without a branch, which works on several of them at once.
+class TwoClassScan
+{
+    static constexpr std::size_t most = 64;
+
+    double total0_, total1_;
+    // Of each threshold and class: certainly left, left as it stands, not certainly right; and its rank and score.
+    std::array<double, most> left0_, stands0_, reach0_, left1_, stands1_, reach1_, score_;
+    std::array<std::int32_t, most> rank_;
+    std::size_t size_ = 0;
+    Candidate best_;
+
+    // Scores are impurities times half the weight of the node.
+    void scoreAll()
+    {
+        double const inverse0 = 1.0 / total0_, inverse1 = 1.0 / total1_;
+        double const inverseSquares = 1.0 / (total0_ * total0_ + total1_ * total1_);
+        for (std::size_t k = 0; k != most; ++k)
+        {
+            double const low = greater(left0_[k] * inverse0, left1_[k] * inverse1);
+            double const high = lesser(reach0_[k] * inverse0, reach1_[k] * inverse1);
+            double const stands = (total0_ * stands0_[k] + total1_ * stands1_[k]) * inverseSquares;
+            // The nearest to `stands` between low and high, or midway where low > high, as in `Groot::place`.
+            double const share = 0.5 * (lesser(greater(stands, low), high) + greater(lesser(stands, high), low));
+            // What moves is rounded, as there, and not what is on the left: halves go to the even number.
+            double const moved0 = roundHalfEven(share * total0_ - left0_[k]);
+            double const moved1 = roundHalfEven(share * total1_ - left1_[k]);
+            double const a0 = lesser(greater(moved0 + left0_[k], left0_[k]), reach0_[k]);
+            double const a1 = lesser(greater(moved1 + left1_[k], left1_[k]), reach1_[k]);
+            double const b0 = total0_ - a0, b1 = total1_ - a1;
+            // A side without samples costs nothing: 0 / 1.
+            score_[k] = a0 * a1 / greater(a0 + a1, 1.0) + b0 * b1 / greater(b0 + b1, 1.0);
+        }
+    }
+
+    void takeBest()
+    {
+        scoreAll();
+        for (std::size_t k = 0; k != size_; ++k)
+            if (score_[k] < best_.score)
+                best_ = {score_[k], -1, rank_[k]};
+        size_ = 0;
+    }
+
+public:
+    TwoClassScan(double total0, double total1) : total0_(total0), total1_(total1)
+    {
+        for (auto *column : {&left0_, &stands0_, &reach0_, &left1_, &stands1_, &reach1_})
+            column->fill(0.0);  // the last ones may be fewer
+    }
+
+    Candidate best(Segment const &segment)
+    {
+        std::array<double, 8> counts{};  // of events by kind and class: no branch that nobody can predict
+        Thresholds const thresholds(segment);
+        for (Index k = 0; k < thresholds.end; ++k)
+        {
+            Event const event = segment.events[k];
+            counts[static_cast<std::size_t>(event.code & 7)] += 1.0;
+            if (k < thresholds.begin || segment.events[k + 1].rank == event.rank)
+                continue;
+            left0_[size_] = counts[Event::upper];
+            left1_[size_] = counts[Event::upper + 1];
+            stands0_[size_] = counts[Event::value];
+            stands1_[size_] = counts[Event::value + 1];
+            reach0_[size_] = counts[Event::lower];
+            reach1_[size_] = counts[Event::lower + 1];
+            rank_[size_] = event.rank;
+            if (++size_ == most)
+                takeBest();
+        }
+        takeBest();
+        best_.score = 2.0 * best_.score / (total0_ + total1_);
+        return best_;
+    }
+};
 
 template <class CriterionOf, Index classes>
 class ImpurityGrowth
@@ -164,7 +211,7 @@ class ImpurityGrowth
     {
         if constexpr (std::is_same_v<CriterionOf, Groot> && classes == 2)
             if (problem_.whole && problem_.robustWeight == 1.0)
-                return scanTwoClasses(segment, totals_[0], totals_[1]);
+                return TwoClassScan(totals_[0], totals_[1]).best(segment);
         standing_.allRight(totals_);
         Candidate best;
         Thresholds const thresholds(segment);
