@@ -216,14 +216,18 @@ typename DepthTwo<Classes>::Joined DepthTwo<Classes>::join(Choice const &choice)
     knowsLost_ = false;
     findWrong();
     auto const cost = costOfPair();
-    auto const [own, mark, reach, wrong] = std::tuple(own_.view(), branching_.marks(), reach_.view(), wrong_.view());
+    auto const own = own_.view();
+    auto const mark = branching_.marks();
+    auto const reach = reach_.view();
+    auto const wrong = wrong_.view();
     auto const n = size_;  // in a register: a byte that is written could be part of it
     auto const disputed = disputed_.view();
     Index nDisputed = 0;
     for (Index k = 0; k < n; ++k)
     {
         disputed[nDisputed] = static_cast<Sample>(k);
-        nDisputed += static_cast<Index>((reach[k] == 3) & ((wrong[k] == 1) | (wrong[k] == 2)));
+        bool const isOnBothSides = reach[k] == 3, isWrongOnOne = wrong[k] == 1 || wrong[k] == 2;
+        nDisputed += Index{isOnBothSides} & Index{isWrongOnOne};
     }
     nDisputed = std::remove_if(disputed.begin(), disputed.begin() + nDisputed,
                                [&](Sample k) { return own[k] == 0 || mark[k] == Mark::givenUp; }) -
