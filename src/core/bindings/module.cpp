@@ -3,6 +3,8 @@
 
 NB_MODULE(_core, m)
 {
+    // What a user still holds when Python ends is not a leak of ours; nothing is written to their screen about it.
+    nanobind::set_leak_warnings(false);
     m.doc() = "The compiled core of hardwood: arrays in, arrays out.";
     hardwood::bindControl(m);
     hardwood::bindWalk(m);
