@@ -6,7 +6,8 @@ Name the checkout (and the interpreter that has what it needs, if it is another 
 
 Both run the same calls on the same arrays, in turns, each in a process of its own, one thread. Seconds are CPU seconds,
 the least of all runs: other work on the machine disturbs them less than the clock on the wall. Whatever is compiled
-or loaded at the first call is not counted, except in the last table, which is about nothing else.
+or loaded at the first call is not counted, except in the last table, which is about nothing else. Each takes turns
+ROUNDS times (3).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from benchmarks.report import geometric_mean, table
 from hardwood.data import datasets
 
 SOURCE = Path(__file__).resolve().parents[1] / "src"
-ROUNDS = 3
+ROUNDS = int(os.environ.get("ROUNDS", "3"))
 
 _WORKER = """
 import json, sys, time

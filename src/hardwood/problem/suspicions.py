@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from hardwood.arrays import BoolArray
+from hardwood.arrays import BoolArray, FloatArray
 from hardwood.attack.domain import whole_columns
 from hardwood.attack.groups import suspected_groups
 from hardwood.problem.problem import Problem
 
-HEAD = 100
-"""Rows that are looked at before all are."""
 MOST_NAMED = 5
 """So many columns are named in a warning."""
 
@@ -26,17 +24,19 @@ def moved_by_fractions(problem: Problem) -> list[str]:
     if problem.limits is not None:
         undeclared &= ~problem.limits.integer
     found = []
-    head = whole_columns(problem.values[:HEAD])  # tells most columns that are not whole at once
-    for j in np.flatnonzero(undeclared & head):
+    for j in np.flatnonzero(undeclared & whole_columns(problem.values)):
+        x, lower, upper = problem.values[:, j], problem.lower[:, j], problem.upper[:, j]
         with np.errstate(invalid="ignore"):
-            x, lower, upper = problem.values[:, j], problem.lower[:, j], problem.upper[:, j]
-            ways = np.concatenate([x - lower, upper - x])
-        ways = ways[np.isfinite(ways)]
-        # Noise of an end is no fraction.
-        by_fraction = np.abs(ways - np.rint(ways)) > 1e-6 * (1 + np.abs(ways))
-        if by_fraction.any() and whole_columns(problem.values[:, [j]])[0]:
+            # Infinite ways are no fractions: their difference is no number.
+            is_moved = any(_by_fraction(way) for way in (x - lower, upper - x))
+        if is_moved:
             found.append(f"feature {j}" if problem.feature_names is None else repr(problem.feature_names[j]))
     return found
+
+
+def _by_fraction(way: FloatArray) -> bool:
+    """Whether any distance is not a whole number; the noise of an end is no fraction."""
+    return bool((np.abs(way - np.rint(way)) > 1e-6 * (1 + way)).any())
 
 
 def _numbers(problem: Problem) -> BoolArray:
