@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import csv
 import os
+import signal
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-# No deadline: the first call of a kernel may compile it. A failure prints a blob that reproduces it.
+# A shell that starts the tests in the background has them ignore Ctrl-C, and all their children; some tests send it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# No deadline: machines differ. A failure prints a blob that reproduces it.
 settings.register_profile(
     "hardwood",
     deadline=None,
