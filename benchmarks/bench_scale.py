@@ -23,7 +23,7 @@ from benchmarks.report import table
 from hardwood import solve
 from hardwood.solvers.search.model import SearchModel
 
-INSTANCE = "banknote-authentication,0.09,3"
+INSTANCE = "wine,0.03,3"
 COUNTS = (1, 2, 4, 8)
 SIMULATED = (1, 2, 8, 32, 128, 512, 1000)
 LATENCY = 0.02
@@ -40,7 +40,7 @@ def run() -> str:
         f"the longest takes {max(claims) / seconds:.1%} of all, the median {np.median(claims) * 1000:.1f} ms. "
         f"A task costs the scheduler {task * 1000:.2f} ms. Work grows by a factor W^{growth:.3f}.",
         rows,
-        simulated(claims, growth, task, (1, 24, 600)),
+        simulated(claims, growth, task, (1, 10, 300)),
     ]
     return "\n\n".join(lines)
 
