@@ -51,6 +51,7 @@ class WidestColumn
 
 public:
     WidestColumn(RankBoxes const &boxes, Span<Index const> number, Span<Rank> least, Span<Rank> most)
+        : ends_(boxes.lower)
     {
         consider(boxes.lower, number, least, most);
         consider(boxes.upper, number, least, most);

@@ -24,8 +24,8 @@ struct Candidate
 struct Segment
 {
     Span<Event const> events;
-    RankRegion region;
-    Index nRanks;
+    RankRegion region{};
+    Index nRanks = 0;
 };
 
 // Which events of a segment may be the last ones before a threshold: all from `begin` up to `end` whose rank differs
@@ -69,8 +69,9 @@ class TwoClassScan
 
     double total0_, total1_;
     // Of each threshold and class: certainly left, left as it stands, not certainly right; and its rank and score.
-    std::array<double, most> left0_, stands0_, reach0_, left1_, stands1_, reach1_, score_;
-    std::array<std::int32_t, most> rank_;
+    // Zero at first: the last ones may be fewer, and are scored all the same.
+    std::array<double, most> left0_{}, stands0_{}, reach0_{}, left1_{}, stands1_{}, reach1_{}, score_{};
+    std::array<std::int32_t, most> rank_{};
     std::size_t size_ = 0;
     Candidate best_;
 
@@ -107,11 +108,7 @@ class TwoClassScan
     }
 
 public:
-    TwoClassScan(double total0, double total1) : total0_(total0), total1_(total1)
-    {
-        for (auto *column : {&left0_, &stands0_, &reach0_, &left1_, &stands1_, &reach1_})
-            column->fill(0.0);  // the last ones may be fewer
-    }
+    TwoClassScan(double total0, double total1) : total0_(total0), total1_(total1) {}
 
     Candidate best(Segment const &segment)
     {

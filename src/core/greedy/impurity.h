@@ -45,9 +45,9 @@ struct ImpurityProblem
     Span<Index const> nRanks;  // finite ranks per feature; -1 and nRanks stand for the infinities
     Span<Index const> label;
     Span<double const> weight;
-    Index nClasses;
-    double robustWeight;  // share of the movable samples that the attacker really moves
-    bool whole;           // every weight is 1
+    Index nClasses = 0;
+    double robustWeight = 1.0;  // share of the movable samples that the attacker really moves
+    bool whole = false;         // every weight is 1
 };
 
 // Grow a tree. Where the Control stops it, the nodes that are still open become leaves: the tree is valid, only
