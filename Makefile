@@ -52,11 +52,11 @@ install: $(DEV)
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(USER): pyproject.toml CMakeLists.txt $(CORE) | $(BIN)/python compiler
+$(USER): pyproject.toml CMakeLists.txt $(CORE) | compiler $(BIN)/python
 	$(PIP) --editable .
 	touch $@
 
-$(DEV): pyproject.toml CMakeLists.txt $(CORE) | $(BIN)/python compiler
+$(DEV): pyproject.toml CMakeLists.txt $(CORE) | compiler $(BIN)/python
 	$(PIP) --editable '.[dev]'
 	touch $@ $(USER)
 
