@@ -19,7 +19,7 @@ from hardwood.evaluation.methods import Method, Recipe, find_method
 from hardwood.evaluation.nodes import LeafReach, SplitReach, describe_nodes
 from hardwood.evaluation.selection import Candidate
 from hardwood.experiments import charts, figures, scores, tables
-from hardwood.experiments.cells import BoundCell, Cell, CurveCell, FitCell, cell_from_fields, key_of, load_set, split
+from hardwood.experiments.cells import BoundCell, Cell, CurveCell, FitCell, cell_from_fields, key_of
 from hardwood.experiments.grid import Grid
 from hardwood.experiments.grid_file import TABLE_METHODS, load_grid, shipped_grids
 from hardwood.experiments.log import Log, LogInUseError, open_log, read_log
@@ -28,6 +28,8 @@ from hardwood.experiments.published import PUBLISHED
 from hardwood.experiments.records import CellRecord, Record, record_from_dict, record_to_dict
 from hardwood.experiments.runner import Errand, lost_record, run_cell, run_grid
 from hardwood.experiments.schedule import pending, selected
+from hardwood.experiments.sets import load_set, split
+from hardwood.experiments.text_table import TextTable
 from hardwood.solvers.result import Status
 
 GROOT, CHEN, TREANT = find_method("GROOT"), find_method("Chen"), find_method("TREANT")
@@ -72,7 +74,7 @@ def made_up_fit(log: Log, cell: FitCell, score: float, **changes: Any) -> None:
 
 
 def test_the_papers_experiments_are_shipped() -> None:
-    assert shipped_grids() == ["epsilons", "optimality", "runtime", "table", "xor"]
+    assert shipped_grids() == ["ensembles", "epsilons", "optimality", "runtime", "table", "xor"]
     table = load_grid("table")
     assert len(table.instances) == 24
     assert table.depths == (0, 1, 2, 3, 4)
@@ -111,7 +113,7 @@ def test_a_grid_can_be_cut_down_and_comes_back_from_the_log() -> None:
         ('kind = "fit"\nradii = 0.1', "is 0.1; it must be a list"),
         ('kind = "fit"\nradii = [nan]', "is nan; it must be a finite number"),
         ('kind = "fit"\nmethods = 3', "is 3; it must be a list"),
-        ('kind = "fit"\nmethods = ["forest"]', "experiments fit trees by solvers, and 'forest' is none"),
+        ('kind = "fit"\nmethods = ["CART"]', "experiments fit trees by solvers, and 'CART' is none"),
         ('kind = "fit"\ndepths = 3', "is 3; it must be a list"),
         ('kind = "fit"', "names no depths"),
         ('kind = "fit"\ndepths = [1]\nseeds = 0', "is 0; it must be a list"),
@@ -137,7 +139,7 @@ def test_a_wrong_grid_is_refused_with_what_would_be_right(change: str, message: 
 
 
 def test_an_unknown_experiment_names_the_known_ones() -> None:
-    with pytest.raises(InvalidInputError, match="the experiments are epsilons, optimality"):
+    with pytest.raises(InvalidInputError, match="the experiments are ensembles, epsilons, optimality"):
         load_grid("tabel")
 
 
@@ -494,7 +496,7 @@ def test_the_papers_numbers_stand_beside_ours_in_every_format() -> None:
 
 
 def test_tables_line_up_in_a_terminal() -> None:
-    text = tables.TextTable("Title", ["name", "n"], [["a", "1"], ["long", "10"]], notes=["Note."]).to_text()
+    text = TextTable("Title", ["name", "n"], [["a", "1"], ["long", "10"]], notes=["Note."]).to_text()
     assert text == "Title\nname   n\n────  ──\na      1\nlong  10\nNote.\n"
 
 

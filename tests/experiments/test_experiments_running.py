@@ -21,7 +21,7 @@ import pytest
 from cli_runner import run
 from hardwood import MissingEngineError
 from hardwood.data.datasets import Dataset
-from hardwood.experiments.cells import Cell, CurveCell, key_of, load_set
+from hardwood.experiments.cells import Cell, CurveCell, key_of
 from hardwood.experiments.grid import Grid
 from hardwood.experiments.grid_file import load_grid
 from hardwood.experiments.log import Log, open_log, read_log
@@ -30,6 +30,7 @@ from hardwood.experiments.progress import PlainLines, as_duration, watch
 from hardwood.experiments.records import CellRecord
 from hardwood.experiments.runner import DaskCluster, local_processes, lost_record, run_cell, run_grid
 from hardwood.experiments.schedule import cells_of, pending
+from hardwood.experiments.sets import load_set
 
 GRID = """
 kind = "selection"

@@ -12,12 +12,13 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from hardwood.evaluation.methods import find_method
-from hardwood.experiments.cells import BoundCell, FitCell, key_of, load_set
+from hardwood.experiments.cells import BoundCell, FitCell, key_of
 from hardwood.experiments.document import document_of
 from hardwood.experiments.grid import Grid
 from hardwood.experiments.log import Log, open_log
 from hardwood.experiments.outputs import write_report
 from hardwood.experiments.runner import lost_record, run_cell, run_grid
+from hardwood.experiments.sets import load_set
 from hardwood.report.page import render
 from report.browser import choose, find, press, set_width, texts
 from strategies import hostile_texts

@@ -26,7 +26,8 @@ def reproduce(
     experiment: Annotated[
         str,
         typer.Argument(
-            help="table, runtime, optimality, epsilons or xor, as in the paper; or a .toml file.", show_default=False
+            help="table, runtime, optimality, epsilons or xor, as in the paper; ensembles; or a .toml file.",
+            show_default=False,
         ),
     ],
     output: Annotated[
@@ -78,10 +79,10 @@ def _run(
     grid: Grid, results: Path, data: Path | None, slots: int, dask: str | None, *, retry_failed: bool, wait: bool
 ) -> tuple[Log, bool]:
     """Run what has not been run, here or on a cluster, and return all results, and whether Ctrl-C ended it."""
-    from hardwood.experiments.cells import load_set
     from hardwood.experiments.log import open_log
     from hardwood.experiments.progress import watch
     from hardwood.experiments.runner import DaskCluster, local_processes, run_grid
+    from hardwood.experiments.sets import load_set
 
     with ExitStack() as stack:
         writer = stack.enter_context(open_log(results, wait=wait))

@@ -1,7 +1,8 @@
 """Cells: the units of work of an experiment. Each says all that its result depends on, and has a key made from that.
 
-A `FitCell` fits one tree, on the training part of a set or on all but one fold of it; a `BoundCell` bounds the accuracy
-of every model; a `CurveCell` does so over many radii. Selection needs no cell of its own: it is read off the fits.
+A `FitCell` fits one tree, on the training part of a set or on all but one fold of it; an `EnsembleCell` chooses and
+learns an ensemble of trees (`hardwood.experiments.ensembles`); a `BoundCell` bounds the accuracy of every model;
+a `CurveCell` does so over many radii. Selection of trees needs no cell of its own: it is read off the fits.
 """
 
 from __future__ import annotations
@@ -12,19 +13,18 @@ import time
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from hardwood.data.datasets import Dataset, Split, load, make_blobs, make_moons, make_xor, paper_split
+from hardwood.data.datasets import Dataset, Split
 from hardwood.data.fields import Fields
 from hardwood.evaluation.methods import Recipe
 from hardwood.evaluation.metrics import accuracy, adversarial_accuracy
 from hardwood.evaluation.nodes import describe_nodes
+from hardwood.experiments.ensembles import EnsembleCell
 from hardwood.experiments.outcomes import BoundOutcome, CurveOutcome, FitOutcome, Scores
+from hardwood.experiments.sets import MADE_UP, split, stratified_folds
 from hardwood.plain_data import plain
 from hardwood.problem.problem import prepare
 from hardwood.solvers import solve
 from hardwood.tree.tree import Tree
-
-MADE_UP = {"xor": make_xor, "moons": make_moons, "blobs": make_blobs}
-"""Sets that need no file; they are not split: trees are scored on the samples they were learned from."""
 
 
 @dataclass(frozen=True)
@@ -145,10 +145,8 @@ class FitCell:
         whole = split(data, self.seed)
         if self.fold is None:
             return whole
-        from sklearn.model_selection import StratifiedKFold
-
-        parts = StratifiedKFold(self.folds, shuffle=True, random_state=self.seed).split(whole.X_train, whole.y_train)
-        fit, score = list(parts)[self.fold]
+        assert self.folds is not None
+        fit, score = stratified_folds(whole.y_train, self.folds, self.seed)[self.fold]
         return Split(whole.X_train[fit], whole.X_train[score], whole.y_train[fit], whole.y_train[score])
 
 
@@ -217,12 +215,12 @@ class CurveCell:
         return CurveOutcome.of(epsilon_curve(MinMaxScaler().fit_transform(data.X), data.y))
 
 
-Cell = FitCell | BoundCell | CurveCell
+Cell = FitCell | EnsembleCell | BoundCell | CurveCell
 
 
 def cell_from_fields(given: Fields) -> Cell:
     """Inverse of the cells' ``to_dict``."""
-    kinds = {cls.kind: cls for cls in (FitCell, BoundCell, CurveCell)}
+    kinds = {cls.kind: cls for cls in (FitCell, EnsembleCell, BoundCell, CurveCell)}
     if given.text("kind") not in kinds:
         given.refuse("kind", " or ".join(map(repr, kinds)))
     return kinds[given.text("kind")].from_fields(given)
@@ -245,18 +243,3 @@ def _with_floats(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _with_floats(item) for key, item in value.items()}
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
-
-def load_set(name: str, folder: Any = None) -> Dataset:
-    """Return one of the paper's sets or a made-up one."""
-    if name in MADE_UP:
-        X, y = MADE_UP[name]()
-        return Dataset(name, X, y, tuple(f"x{j + 1}" for j in range(X.shape[1])))
-    return load(name, folder)
-
-
-def split(data: Dataset, seed: int) -> Split:
-    """Return the training and the test part of a set."""
-    if data.name in MADE_UP:
-        return Split(data.X, data.X, data.y, data.y)
-    return paper_split(data.X, data.y, seed)

@@ -14,7 +14,8 @@ from hardwood.experiments.outcomes import Failure, FitOutcome
 from hardwood.experiments.records import CellRecord
 from hardwood.experiments.schedule import cells_of
 from hardwood.experiments.summary import QUICK, summarise
-from hardwood.experiments.tables import TextTable, tables_of
+from hardwood.experiments.tables import tables_of
+from hardwood.experiments.text_table import TextTable
 from hardwood.solvers.result import EndReason
 
 MOST_ROWS = 60

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from hardwood.data.fields import Fields
-from hardwood.evaluation.methods import Method, Recipe
+from hardwood.evaluation.methods import Method, Recipe, find_method
 from hardwood.evaluation.selection import Candidate, combinations
 from hardwood.experiments.cells import FitCell, read_recipe
+from hardwood.experiments.ensembles import EnsembleCell
 from hardwood.plain_data import as_items, as_number, as_text
 
 KINDS = ("selection", "fit", "curve")
@@ -77,6 +78,10 @@ class Grid:
             folds=None if fold is None else self.folds,
         )
 
+    def ensemble_cell(self, instance: tuple[str, float], method: Method, seed: int) -> EnsembleCell:
+        """Return the cell that chooses and learns an ensemble."""
+        return EnsembleCell.of(*instance, method.name, self.time_limit, seed, self.folds)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
         return {
@@ -124,6 +129,8 @@ def _read_instances(given: Fields) -> tuple[tuple[str, float], ...]:
 
 
 def _read_method(given: Fields) -> Method:
+    if not given.is_given("learner"):
+        return find_method(given.text("name"))
     return Method(
         given.text("name"),
         read_recipe(given.table("learner")),

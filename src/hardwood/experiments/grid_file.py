@@ -13,8 +13,9 @@ from hardwood.data.datasets import PAPER_RADII
 from hardwood.data.fields import Fields
 from hardwood.errors import InvalidInputError
 from hardwood.evaluation.methods import Method, find_method
-from hardwood.experiments.cells import MADE_UP
+from hardwood.experiments.ensembles import ENSEMBLES
 from hardwood.experiments.grid import KINDS, Grid
+from hardwood.experiments.sets import MADE_UP
 from hardwood.files import read_text
 
 TABLE_METHODS = (
@@ -148,6 +149,8 @@ def _methods(given: Fields) -> list[Method]:
         return [method for method in table if method.anytime and method.radius_factors == (1.0,)]
     chosen = [find_method(name) for name in given.texts("methods")]
     for method in chosen:
-        if method.recipe is None:
+        if method.recipe is None and method.name not in ENSEMBLES:
             raise InvalidInputError(f"{given.where}: experiments fit trees by solvers, and {method.name!r} is none")
+        if method.recipe is None and given.text("kind") != "selection":
+            raise InvalidInputError(f"{given.where}: {method.name!r} is no tree; only a selection takes ensembles")
     return chosen

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from hardwood.errors import HardwoodError, InvalidInputError
 from hardwood.experiments.grid import Grid
-from hardwood.experiments.outcomes import BoundOutcome, CurveOutcome, FitOutcome
+from hardwood.experiments.outcomes import BoundOutcome, CurveOutcome, EnsembleOutcome, FitOutcome
 from hardwood.experiments.records import CellRecord, Record, record_from_dict, record_to_dict
 from hardwood.files import alone, open_descriptor
 from hardwood.plain_data import parse_json
@@ -59,6 +59,11 @@ class Log:
         """Return what came out of a fit that ended well, or None."""
         outcome = self.cells[key].outcome if key in self.cells else None
         return outcome if isinstance(outcome, FitOutcome) else None
+
+    def ensemble(self, key: str) -> EnsembleOutcome | None:
+        """Return the ensemble that a cell learned, or None."""
+        outcome = self.cells[key].outcome if key in self.cells else None
+        return outcome if isinstance(outcome, EnsembleOutcome) else None
 
     def bound(self, key: str) -> BoundOutcome | None:
         """Return the bound that a cell computed, or None."""

@@ -14,7 +14,7 @@ from hardwood.data.fields import Fields
 from hardwood.errors import InvalidInputError
 from hardwood.evaluation.nodes import NodeReach
 from hardwood.export.tree_data import tree_from_data, tree_to_data
-from hardwood.plain_data import as_items, as_number
+from hardwood.plain_data import as_items, as_number, plain
 from hardwood.solvers.result import Result, Status
 from hardwood.tree.tree import Tree
 
@@ -91,19 +91,19 @@ class FitOutcome:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        plain = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "scores"}
-        plain |= asdict(self.scores)
-        plain |= {"status": self.status.value, "trace": [list(row) for row in self.trace]}
-        plain["tree"] = tree_to_data(self.tree)
+        found = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "scores"}
+        found |= asdict(self.scores)
+        found |= {"status": self.status.value, "trace": [list(row) for row in self.trace]}
+        found["tree"] = tree_to_data(self.tree)
         if self.nodes is None:
-            del plain["nodes"]
+            del found["nodes"]
         else:
-            plain["nodes"] = [node.to_dict() for node in self.nodes]
+            found["nodes"] = [node.to_dict() for node in self.nodes]
         if self.samples is None:
-            del plain["samples"]
+            del found["samples"]
         else:
-            plain["samples"] = [list(row) for row in self.samples]
-        return plain
+            found["samples"] = [list(row) for row in self.samples]
+        return found
 
     @classmethod
     def from_fields(cls, given: Fields) -> Self:
@@ -126,6 +126,58 @@ class FitOutcome:
             tree=tree_from_data(given.table("tree").data, given.place("tree")),
             nodes=tuple(map(NodeReach.from_fields, given.tables("nodes"))) if given.is_given("nodes") else None,
             samples=_read_rows(given, "samples") if given.is_given("samples") else None,
+        )
+
+
+@dataclass(frozen=True)
+class EnsembleOutcome:
+    """An ensemble that cross validation chose, and how good it is.
+
+    Attributes
+    ----------
+    chosen : dict
+        The parameters that were chosen.
+    chosen_by : float
+        Their mean accuracy under attack on the folds.
+    n_trees : int
+    n_open : int
+        Test samples without a verdict; they count as lost.
+    seconds, cpu_seconds : float
+        Of the choice and the final fit.
+    n_train, n_test : int
+    scores : Scores
+        Accuracies under attack are what was proven.
+    """
+
+    kind: ClassVar[str] = "ensemble"
+    chosen: dict[str, Any]
+    chosen_by: float
+    n_trees: int
+    n_open: int
+    seconds: float
+    cpu_seconds: float
+    n_train: int
+    n_test: int
+    scores: Scores
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        found = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "scores"}
+        return found | asdict(self.scores)
+
+    @classmethod
+    def from_fields(cls, given: Fields) -> Self:
+        """Inverse of `to_dict`."""
+        return cls(
+            chosen=dict(plain(given.table("chosen").data, given.place("chosen"))),
+            chosen_by=given.number("chosen_by"),
+            n_trees=given.whole("n_trees"),
+            n_open=given.whole("n_open"),
+            seconds=given.number("seconds"),
+            cpu_seconds=given.number("cpu_seconds"),
+            n_train=given.whole("n_train", least=1),
+            n_test=given.whole("n_test"),
+            scores=Scores(**{field.name: given.number(field.name) for field in fields(Scores)}),
         )
 
 
@@ -200,12 +252,12 @@ class Failure:
     traceback: str = ""
 
 
-Outcome = FitOutcome | BoundOutcome | CurveOutcome
+Outcome = FitOutcome | EnsembleOutcome | BoundOutcome | CurveOutcome
 
 
 def outcome_from_fields(kind: str, given: Fields) -> Outcome:
     """Read what came out of a cell of that kind."""
-    return {cls.kind: cls for cls in (FitOutcome, BoundOutcome, CurveOutcome)}[kind].from_fields(given)
+    return {cls.kind: cls for cls in (FitOutcome, EnsembleOutcome, BoundOutcome, CurveOutcome)}[kind].from_fields(given)
 
 
 def _read_trace(given: Fields) -> tuple[TraceRow, ...]:

@@ -10,7 +10,8 @@ from hardwood.experiments.document import document_of
 from hardwood.experiments.figures import draw
 from hardwood.experiments.grid import Grid
 from hardwood.experiments.log import Log, make_folder
-from hardwood.experiments.tables import TextTable, tables_of
+from hardwood.experiments.tables import tables_of
+from hardwood.experiments.text_table import TextTable
 from hardwood.files import write_whole
 from hardwood.report.page import render
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from hardwood.experiments.outcomes import BoundOutcome, CurveOutcome, Failure
+from hardwood.experiments.outcomes import BoundOutcome, CurveOutcome, EnsembleOutcome, Failure
 from hardwood.experiments.records import CellRecord
 from hardwood.experiments.runner import Watcher
 
@@ -70,6 +70,8 @@ def describe_record(record: CellRecord) -> str:
         return f"{label}: radii {', '.join(f'{radius:g}' for radius in outcome.chosen)}"
     if isinstance(outcome, BoundOutcome):
         return f"{label}: {outcome.bound:.4f}"
+    if isinstance(outcome, EnsembleOutcome):
+        return f"{label}: {outcome.scores.test_adversarial_accuracy:.4f}, {outcome.seconds:.1f} s"
     ended = "" if outcome.stopped_by in ("proof", "heuristic") else f", ended by {outcome.stopped_by}"
     score = outcome.scores.test_adversarial_accuracy
     return f"{label}: {score:.4f}, {outcome.status.value}, {outcome.seconds:.1f} s{ended}"

@@ -8,6 +8,7 @@ from itertools import product
 from hardwood.evaluation.methods import Method
 from hardwood.evaluation.selection import Candidate, best_candidate
 from hardwood.experiments.cells import BoundCell, Cell, CurveCell, FitCell, key_of
+from hardwood.experiments.ensembles import EnsembleCell
 from hardwood.experiments.grid import Grid
 from hardwood.experiments.log import Log
 
@@ -29,25 +30,33 @@ def selected(grid: Grid, instance: tuple[str, float], method: Method, seed: int,
     return best_candidate(scores)
 
 
-def final_cell(grid: Grid, instance: tuple[str, float], method: Method, seed: int, log: Log) -> FitCell | None:
+def final_cell(
+    grid: Grid, instance: tuple[str, float], method: Method, seed: int, log: Log
+) -> FitCell | EnsembleCell | None:
     """Return the cell whose test score a table shows, once it is known which one that is."""
+    if method.recipe is None:
+        return grid.ensemble_cell(instance, method, seed)
     candidate = selected(grid, instance, method, seed, log)
     return None if candidate is None else grid.fit_cell(instance, method, seed, candidate)
 
 
 def cells_of(grid: Grid, log: Log) -> Iterator[Cell]:
-    """Yield the cells that are known to belong to the experiment, given the results so far; some more than once."""
+    """Yield the cells that are known to belong to the experiment, given the results so far; some more than once.
+
+    Seeds come one after another, and methods in their order, so that what is stopped halfway has whole seeds.
+    """
     if grid.kind == "curve":
         yield from map(CurveCell, grid.datasets)
         return
     if grid.bounds:
         yield from (BoundCell(*instance, seed) for instance, seed in product(grid.instances, grid.seeds))
-    for instance, seed, method in product(grid.instances, grid.seeds, grid.methods):
+    for seed, method, instance in product(grid.seeds, grid.methods, grid.instances):
         if grid.kind == "fit":
             yield from (grid.fit_cell(instance, method, seed, Candidate(depth)) for depth in grid.depths)
             continue
-        for candidate, fold in product(grid.candidates(method), range(grid.folds)):
-            yield grid.fit_cell(instance, method, seed, candidate, fold)
+        if method.recipe is not None:
+            for candidate, fold in product(grid.candidates(method), range(grid.folds)):
+                yield grid.fit_cell(instance, method, seed, candidate, fold)
         final = final_cell(grid, instance, method, seed, log)
         if final is not None:
             yield final

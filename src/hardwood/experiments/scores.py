@@ -15,7 +15,7 @@ from hardwood.evaluation.selection import Candidate
 from hardwood.experiments.cells import BoundCell, FitCell, key_of
 from hardwood.experiments.grid import Grid
 from hardwood.experiments.log import Log
-from hardwood.experiments.outcomes import FitOutcome
+from hardwood.experiments.outcomes import EnsembleOutcome, FitOutcome, Scores
 from hardwood.experiments.schedule import final_cell
 from hardwood.solvers.result import Status
 
@@ -35,15 +35,34 @@ def settings_of(grid: Grid) -> list[Setting]:
     return [(dataset, radius, seed) for (dataset, radius), seed in product(grid.instances, grid.seeds)]
 
 
-def final_fits(grid: Grid, log: Log, method: Method) -> dict[Setting, Fit]:
-    """Return, by instance, the tree that cross validation led to, where there is one."""
+class Chosen(NamedTuple):
+    """The model that cross validation led to: what it chose, in a few letters, and how good it is."""
+
+    choice: str
+    scores: Scores
+
+
+def final_fits(grid: Grid, log: Log, method: Method) -> dict[Setting, Chosen]:
+    """Return, by instance, the model that cross validation led to, where there is one."""
     found = {}
     for dataset, radius, seed in settings_of(grid):
         cell = final_cell(grid, (dataset, radius), method, seed, log)
-        outcome = None if cell is None else log.fit(key_of(cell))
-        if cell is not None and outcome is not None:
-            found[dataset, radius, seed] = Fit(cell, outcome)
+        if cell is None:
+            continue
+        outcome = log.fit(key_of(cell)) or log.ensemble(key_of(cell))
+        if isinstance(outcome, EnsembleOutcome):
+            chosen = outcome.chosen
+            choice = _choice(chosen["max_depth"], chosen["radius_factor"], chosen.get("rounds"))
+            found[dataset, radius, seed] = Chosen(choice, outcome.scores)
+        elif outcome is not None and isinstance(cell, FitCell):
+            found[dataset, radius, seed] = Chosen(_choice(cell.depth, cell.radius_factor), outcome.scores)
     return found
+
+
+def _choice(depth: int, radius_factor: float, rounds: int | None = None) -> str:
+    several = "" if rounds is None else f"{rounds} × "
+    factor = "" if radius_factor == 1 else f", {radius_factor:g}ε"
+    return f"{several}d{depth}{factor}"
 
 
 def fits_at(grid: Grid, log: Log, method: Method, depth: int) -> dict[Setting, Fit]:
@@ -80,8 +99,8 @@ def standings(grid: Grid, log: Log) -> dict[str, Standing]:
     """Compare the methods of a grid with selection, by name."""
     scores = {
         method.name: {
-            instance: fit.outcome.scores.test_adversarial_accuracy
-            for instance, fit in final_fits(grid, log, method).items()
+            instance: chosen.scores.test_adversarial_accuracy
+            for instance, chosen in final_fits(grid, log, method).items()
         }
         for method in grid.methods
     }

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-from dataclasses import dataclass, field
+from typing import Any
 
 from hardwood.data.datasets import PAPER_RADII
 from hardwood.experiments.cells import CurveCell, key_of
 from hardwood.experiments.charts import shows_time
+from hardwood.experiments.ensembles import ENSEMBLES
 from hardwood.experiments.grid import Grid
 from hardwood.experiments.log import Log
+from hardwood.experiments.pairs import means_by_seed, paired_tests
 from hardwood.experiments.published import PUBLISHED
 from hardwood.experiments.scores import (
     error_at,
@@ -22,104 +22,17 @@ from hardwood.experiments.scores import (
     settings_of,
     standings,
 )
+from hardwood.experiments.text_table import NOTHING, TextTable
 from hardwood.solvers.result import EndReason
-
-NOTHING = "–"
-
-
-@dataclass(frozen=True)
-class TextTable:
-    """Text in rows and columns.
-
-    Attributes
-    ----------
-    title : str
-    columns : list of str
-    rows : list of list of str
-    left : int
-        The first so many columns are text, the others numbers.
-    bold : set of (int, int)
-        Row and column of the cells that stand out.
-    notes : list of str
-        What a reader must know to read the numbers right.
-    """
-
-    title: str
-    columns: list[str]
-    rows: list[list[str]]
-    left: int = 1
-    bold: set[tuple[int, int]] = field(default_factory=set)
-    notes: list[str] = field(default_factory=list)
-
-    def to_markdown(self) -> str:
-        """Return a pipe table under its title, with the notes below."""
-        rule = ["---" if k < self.left else "---:" for k in range(len(self.columns))]
-        body = [
-            [f"**{cell}**" if (i, k) in self.bold else cell for k, cell in enumerate(row)]
-            for i, row in enumerate(self.rows)
-        ]
-        lines = ["| " + " | ".join(cells) + " |" for cells in [self.columns, rule, *body]]
-        return "\n".join([f"### {self.title}", "", *lines, "", *(f"{note}  " for note in self.notes)]).rstrip() + "\n"
-
-    def to_text(self) -> str:
-        """Return columns of even width, for a terminal."""
-        width = [max(map(len, cells)) for cells in zip(self.columns, *self.rows, strict=True)]
-        lines = [
-            "  ".join(
-                cell.ljust(w) if k < self.left else cell.rjust(w)
-                for k, (cell, w) in enumerate(zip(row, width, strict=True))
-            )
-            for row in [self.columns, ["─" * w for w in width], *self.rows]
-        ]
-        return "\n".join([self.title, *(line.rstrip() for line in lines), *self.notes]) + "\n"
-
-    def to_csv(self) -> str:
-        """Return columns and rows, nothing else."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self.columns)
-        writer.writerows(["" if cell == NOTHING else cell for cell in row] for row in self.rows)
-        return text.getvalue()
-
-    def to_latex(self) -> str:
-        """Return a table in the style of the paper, for the package booktabs."""
-        shape = "l" * self.left + "r" * (len(self.columns) - self.left)
-        body = [
-            [rf"\textbf{{{_latex(cell)}}}" if (i, k) in self.bold else _latex(cell) for k, cell in enumerate(row)]
-            for i, row in enumerate(self.rows)
-        ]
-        lines = [" & ".join(cells) + r" \\" for cells in body]
-        header = " & ".join(map(_latex, self.columns)) + r" \\"
-        caption = _latex(" ".join([f"{self.title}.", *self.notes]))
-        return "\n".join(
-            [
-                r"\begin{table}[tb]",
-                r"    \centering",
-                rf"    \caption{{{caption}}}",
-                rf"    \begin{{tabular}}{{{shape}}}",
-                r"    \toprule",
-                f"    {header}",
-                r"    \midrule",
-                *(f"    {line}" for line in lines),
-                r"    \bottomrule",
-                r"    \end{tabular}",
-                r"\end{table}",
-                "",
-            ]
-        )
-
-
-_LATEX = {"%": r"\%", "&": r"\&", "_": r"\_", "#": r"\#", "±": r"$\pm$", "ε": r"$\epsilon$", "≤": r"$\le$", "–": "--"}
-
-
-def _latex(text: str) -> str:
-    return "".join(_LATEX.get(letter, letter) for letter in text)
 
 
 def tables_of(grid: Grid, log: Log) -> dict[str, TextTable]:
     """Return the tables of an experiment by the names of their files."""
     if grid.kind == "selection":
-        return {f"{grid.name}-aggregate": aggregate(grid, log), f"{grid.name}-instances": per_instance(grid, log)}
+        chosen = {"aggregate": aggregate, "instances": per_instance, "pairs": pairs, "seeds": by_seed}
+        if len(grid.seeds) == 1:
+            del chosen["seeds"]
+        return {f"{grid.name}-{name}": table(grid, log) for name, table in chosen.items()}
     if grid.kind == "curve":
         return {f"{grid.name}-radii": chosen_radii(grid, log)}
     tables = {f"{grid.name}-fits": fits(grid, log)}
@@ -168,8 +81,9 @@ def aggregate(grid: Grid, log: Log) -> TextTable:
         rows,
         bold={(i, 1) for i in range(len(ordered)) if rows[i][1] == rows[len(ordered) - 1][1]},
         notes=[
-            f"Means ± standard errors over {total} instances; depth {_range(grid.depths)} by {grid.folds}-fold cross "
+            f"Means ± standard errors over {_instances(grid)}; depth {_range(grid.depths)} by {grid.folds}-fold cross "
             f"validation, at most {grid.time_limit:g} s per fit.",
+            *_about_ensembles(grid),
             "Ranks and wins are among the methods listed, those of the paper among its own eight (24 instances, "
             "1800 s per fit).",
         ],
@@ -179,31 +93,101 @@ def aggregate(grid: Grid, log: Log) -> TextTable:
 def per_instance(grid: Grid, log: Log) -> TextTable:
     """Return the test score of every method on every instance, with the depth that was chosen."""
     found = {method.name: final_fits(grid, log, method) for method in grid.methods}
-    rows, bold = [], set()
+    rows, bold, several = [], set(), len(grid.seeds) > 1
     for i, instance in enumerate(settings_of(grid)):
         here = {
-            name: round(by_instance[instance].outcome.scores.test_adversarial_accuracy, 12)
+            name: round(by_instance[instance].scores.test_adversarial_accuracy, 12)
             for name, by_instance in found.items()
             if instance in by_instance
         }
-        row = [instance[0], f"{instance[1]:g}"]
-        for k, name in enumerate(found):
+        row = [instance[0], f"{instance[1]:g}", *([f"{instance[2]}"] if several else [])]
+        for k, name in enumerate(found, start=len(row)):
             if name not in here:
                 row.append(NOTHING)
                 continue
-            cell = found[name][instance].cell
-            factor = "" if cell.radius_factor == 1 else f", {cell.radius_factor:g}ε"
-            row.append(f"{_number(here[name])} (d{cell.depth}{factor})")
+            row.append(f"{_number(here[name])} ({found[name][instance].choice})")
             if here[name] == max(here.values()):
-                bold.add((i, k + 2))
+                bold.add((i, k))
         rows.append(row)
     return TextTable(
         "Adversarial accuracy on the test part, by instance",
-        ["data set", "ε", *found],
+        ["data set", "ε", *(["seed"] if several else []), *found],
         rows,
         bold=bold,
-        notes=["In parentheses the depth that cross validation chose, and the training radius where it is not ε."],
+        notes=[
+            "In parentheses the depth that cross validation chose, before it the rounds of boosting, and the training "
+            "radius where it is not ε."
+            if any(method.name == "boosting" for method in grid.methods)
+            else "In parentheses the depth that cross validation chose, and the training radius where it is not ε."
+        ],
     )
+
+
+def pairs(grid: Grid, log: Log) -> TextTable:
+    """Return every method against one, instance by instance, with Wilcoxon's test."""
+    reference, tests = paired_tests(grid, log)
+    rows = [
+        [
+            name,
+            f"{test.mean:+.4f}",
+            f"{test.better}/{len(test.differences) - test.better - test.worse}/{test.worse}",
+            f"{test.effect:+.2f}",
+            f"{test.p:.2g}",
+            str(len(test.differences)),
+            f"{test.n_seeds:.2g}",
+        ]
+        for name, test in sorted(tests.items(), key=lambda item: item[1].mean)
+    ]
+    return TextTable(
+        f"Differences to {reference} on the test part, under attack",
+        ["method", "mean difference", "better/equal/worse", "effect", "p", "instances", "seeds"],
+        rows,
+        notes=[
+            f"By instance, the mean over the seeds that both have, less that of {reference}; effect: rank-biserial "
+            "correlation, from -1 to 1; p: Wilcoxon's signed-rank test, two-sided, without correction for several "
+            "comparisons. Three radii of one set are not independent, so p is on the small side.",
+        ],
+    )
+
+
+def by_seed(grid: Grid, log: Log) -> TextTable:
+    """Return the mean of every method over the instances, seed by seed."""
+    counts, means = means_by_seed(grid, log)
+    rows = [
+        [name, *(_number(of[seed]) if seed in of else NOTHING for seed in grid.seeds), _number(_mean(of))]
+        for name, of in sorted(means.items(), key=lambda item: _mean(item[1]))
+        if of
+    ]
+    return TextTable(
+        "Mean adversarial accuracy on the test part, by seed",
+        ["method", *(f"seed {seed} ({counts[seed]})" for seed in grid.seeds), "mean of these"],
+        rows,
+        notes=["In parentheses how many instances the methods of a seed share; means are over these."],
+    )
+
+
+def _mean(values: dict[int, float]) -> float:
+    return sum(values.values()) / len(values) if values else math.nan
+
+
+def _instances(grid: Grid) -> str:
+    several = "" if len(grid.seeds) == 1 else f" × {len(grid.seeds)} seeds"
+    return f"{len(grid.instances)} instances{several}"
+
+
+def _about_ensembles(grid: Grid) -> list[str]:
+    """Say how ensembles are chosen, where there are some: not by the depths and limits of the trees."""
+    notes = []
+    for name in (method.name for method in grid.methods if method.recipe is None):
+        settings = ENSEMBLES[name]
+        given = {**settings["choices"], **settings["fixed"]}
+        words = ", ".join(f"{key} {_value(value)}" for key, value in given.items())
+        notes.append(f"{name}: {words}, by {grid.folds}-fold cross validation, folds drawn {settings['draws']} times.")
+    return notes
+
+
+def _value(value: Any) -> str:
+    return " or ".join(f"{one}" for one in value) if isinstance(value, list) else f"{value}"
 
 
 def shares(grid: Grid, log: Log) -> TextTable:

@@ -59,15 +59,15 @@ def choose_rounds(
     for depth in sorted(set(max_depths)):
         deeper = replace(learner, max_depth=depth, n_iter_no_change=None)
         curves[depth] = np.mean(
-            [_curve(deeper, training.take(a), judged.take(b), random_state, control) for a, b in folds], axis=0
+            [certified_curve(deeper, training.take(a), judged.take(b), random_state, control) for a, b in folds], axis=0
         )
     best = max(curves, key=lambda depth: round(float(curves[depth].max()), 12))
     rounds = int(np.argmax(np.round(curves[best], 12)))
     return ChosenRounds(best, rounds, float(curves[best][rounds]), curves)
 
 
-def _curve(
-    learner: BoostingLearner, training: Problem, judged: Problem, seed: int, control: _core.Control | None
+def certified_curve(
+    learner: BoostingLearner, training: Problem, judged: Problem, seed: int = 0, control: _core.Control | None = None
 ) -> FloatArray:
     """Return the certified share of the judged samples after every round; where boosting ended the last one stays."""
     found: list[float] = []

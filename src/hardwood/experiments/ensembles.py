@@ -1,0 +1,232 @@
+"""Ensembles in experiments: a cell chooses one by cross validation on the training part and tests it once.
+
+Trees are chosen among a few depths and radii, and every fit is a cell of its own. An ensemble is chosen among many
+more, all rounds of boosting for instance, of which one run on a fold judges a hundred: so the choice, the fit and its
+scores are one cell. Accuracies under attack are verified exactly; a sample that is open at the limit counts as lost.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from hardwood.arrays import IntArray
+from hardwood.data.datasets import Dataset, Split
+from hardwood.data.fields import Fields
+from hardwood.ensembles.boosting import BoostingLearner
+from hardwood.ensembles.boosting.selection import certified_curve
+from hardwood.ensembles.forest import OptimalLearner, averaging, grow_forest, voting
+from hardwood.ensembles.scores import Ensemble
+from hardwood.ensembles.verification import robustness
+from hardwood.experiments.outcomes import EnsembleOutcome, Scores
+from hardwood.experiments.sets import split, stratified_folds
+from hardwood.plain_data import plain
+from hardwood.problem.problem import Problem, prepare
+from hardwood.solvers.greedy import GreedyLearner, count_features
+
+Folds = Sequence[tuple[IntArray, IntArray]]
+
+ENSEMBLES: dict[str, dict[str, Any]] = {
+    "boosting": {
+        "choices": {"radius_factor": [1.0, 1.25, 1.5], "max_depth": [1, 2, 3]},
+        "fixed": {"n_estimators": 100, "learning_rate": 0.2},
+        "draws": 3,
+    },
+    "optimal-forest": {
+        "choices": {"radius_factor": [1.0], "max_depth": [1, 2, 3]},
+        "fixed": {"n_estimators": 20, "base": "search", "voting": "soft", "tree_time_limit": 0.1},
+        "draws": 1,
+    },
+    "forest": {
+        "choices": {"radius_factor": [1.0], "max_depth": [2, 4, 6]},
+        "fixed": {"n_estimators": 100, "base": "greedy", "voting": "hard"},
+        "draws": 1,
+    },
+}
+"""By the name of the method, what there is to choose from, the preferred of equals first; what is given; and how many
+times folds are drawn."""
+
+
+@dataclass(frozen=True)
+class EnsembleCell:
+    """Choose an ensemble, learn it from the training part, and score it.
+
+    Attributes
+    ----------
+    dataset : str
+    radius : float
+        L∞ radius of the attack, on features scaled to [0, 1].
+    method : str
+        "boosting", "forest" or "optimal-forest".
+    settings : str
+        What the choice is among, as JSON; see `ENSEMBLES`.
+    time_limit : float
+        Seconds to verify a sample; the learners have limits of their own in their settings.
+    seed : int
+        Of the split, the folds and the learner.
+    folds : int
+    """
+
+    kind: ClassVar[str] = "ensemble"
+    dataset: str
+    radius: float
+    method: str
+    settings: str
+    time_limit: float
+    seed: int = 0
+    folds: int = 3
+
+    @classmethod
+    def of(cls, dataset: str, radius: float, method: str, time_limit: float, seed: int, folds: int) -> Self:
+        """Return the cell with the settings that a method has here."""
+        return cls(dataset, radius, method, json.dumps(ENSEMBLES[method], sort_keys=True), time_limit, seed, folds)
+
+    @property
+    def label(self) -> str:
+        """How progress lines call the cell."""
+        return f"{self.dataset} ε={self.radius:g} {self.method} seed {self.seed}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "kind": self.kind,
+            "dataset": self.dataset,
+            "radius": self.radius,
+            "method": self.method,
+            "settings": json.loads(self.settings),
+            "time_limit": self.time_limit,
+            "seed": self.seed,
+            "folds": self.folds,
+        }
+
+    @classmethod
+    def from_fields(cls, given: Fields) -> Self:
+        """Inverse of `to_dict`."""
+        if given.text("method") not in ENSEMBLES:
+            given.refuse("method", " or ".join(map(repr, ENSEMBLES)))
+        settings = plain(given.table("settings").data, given.place("settings"))
+        return cls(
+            dataset=given.text("dataset"),
+            radius=given.number("radius", least=0),
+            method=given.text("method"),
+            settings=json.dumps(settings, sort_keys=True),
+            time_limit=given.number("time_limit", least=0),
+            seed=given.whole("seed"),
+            folds=given.whole("folds", least=2),
+        )
+
+    def run(self, data: Dataset) -> EnsembleOutcome:
+        """Choose, learn, and look at the test part."""
+        started, cpu = time.perf_counter(), time.process_time()
+        part = split(data, self.seed)
+        settings = json.loads(self.settings)
+        folds = [
+            fold
+            for draw in range(settings["draws"])
+            for fold in stratified_folds(part.y_train, self.folds, self.seed + draw)
+        ]
+        family = _Boosting if self.method == "boosting" else _Forest
+        chooser = family(part, self.radius, settings["fixed"], self.seed)
+        chosen, score = _best(chooser, _candidates(settings["choices"]), folds)
+        ensemble = chooser.learn(chosen)
+        seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
+        scores, n_open = self._scores(ensemble, part)
+        return EnsembleOutcome(
+            chosen=chosen,
+            chosen_by=score,
+            n_trees=len(ensemble.trees),
+            n_open=n_open,
+            seconds=round(seconds, 4),
+            cpu_seconds=round(cpu, 4),
+            n_train=len(part.y_train),
+            n_test=len(part.y_test),
+            scores=scores,
+        )
+
+    def _scores(self, ensemble: Ensemble, part: Split) -> tuple[Scores, int]:
+        test = robustness(ensemble, part.X_test, part.y_test, self.radius, sample_time_limit=self.time_limit)
+        # Of the training part what is proven within this time is enough.
+        train = robustness(ensemble, part.X_train, part.y_train, self.radius, time_limit=self.time_limit)
+        return Scores(
+            train_accuracy=float(np.mean(ensemble.predict(part.X_train) == part.y_train)),
+            train_adversarial_accuracy=train.interval()[0],
+            test_accuracy=float(np.mean(ensemble.predict(part.X_test) == part.y_test)),
+            test_adversarial_accuracy=test.interval()[0],
+        ), int(test.is_open.sum())
+
+
+def _candidates(choices: dict[str, list[Any]]) -> Iterator[dict[str, Any]]:
+    for values in product(*choices.values()):
+        yield dict(zip(choices, values, strict=True))
+
+
+def _best(
+    chooser: _Boosting | _Forest, candidates: Iterator[dict[str, Any]], folds: Folds
+) -> tuple[dict[str, Any], float]:
+    """Return the candidate with the best mean on the folds, the first of several."""
+    judged = [one for candidate in candidates for one in chooser.judge(candidate, folds)]
+    return max(judged, key=lambda one: round(one[1], 12))
+
+
+class _Learner:
+    """What both families have: problems by training radius."""
+
+    def __init__(self, part: Split, radius: float, fixed: dict[str, Any], seed: int) -> None:
+        self.part, self.radius, self.fixed, self.seed = part, radius, fixed, seed
+        self._problems: dict[float, Problem] = {}
+
+    def problem(self, radius_factor: float = 1.0, max_depth: int = 1) -> Problem:
+        if radius_factor not in self._problems:
+            radius = self.radius * radius_factor
+            self._problems[radius_factor] = prepare(self.part.X_train, self.part.y_train, radius, max_depth)
+        return self._problems[radius_factor].replace(max_depth=max_depth)
+
+
+class _Boosting(_Learner):
+    def _learner(self, candidate: dict[str, Any]) -> BoostingLearner:
+        chosen = {name: value for name, value in candidate.items() if name not in ("radius_factor", "rounds")}
+        return BoostingLearner(**{**self.fixed, **chosen})
+
+    def judge(self, candidate: dict[str, Any], folds: Folds) -> Iterator[tuple[dict[str, Any], float]]:
+        """Yield the candidate with every number of rounds; 0 is the best constant."""
+        learner, training, judged = self._learner(candidate), self.problem(candidate["radius_factor"]), self.problem()
+        curves = [certified_curve(learner, training.take(a), judged.take(b), self.seed) for a, b in folds]
+        for rounds, score in enumerate(np.mean(curves, axis=0)):
+            yield {**candidate, "rounds": rounds}, float(score)
+
+    def learn(self, candidate: dict[str, Any]) -> Ensemble:
+        problem = self.problem(candidate["radius_factor"])
+        boosted = self._learner(candidate).run(problem, random_state=self.seed)
+        return boosted.ensemble(problem, candidate["rounds"])
+
+
+class _Forest(_Learner):
+    def judge(self, candidate: dict[str, Any], folds: Folds) -> Iterator[tuple[dict[str, Any], float]]:
+        """Yield the candidate once, with what is verified within a tenth of a second per sample."""
+        X, y = self.part.X_train, self.part.y_train
+        problem = self.problem(candidate["radius_factor"], candidate["max_depth"])
+        found = []
+        for a, b in folds:
+            verdicts = robustness(
+                self._grow(problem.take(a), candidate), X[b], y[b], self.radius, sample_time_limit=0.1
+            )
+            found.append(verdicts.interval()[0])
+        yield candidate, float(np.mean(found))
+
+    def learn(self, candidate: dict[str, Any]) -> Ensemble:
+        return self._grow(self.problem(candidate["radius_factor"], candidate["max_depth"]), candidate)
+
+    def _grow(self, problem: Problem, candidate: dict[str, Any]) -> Ensemble:
+        asked = {"max_features": "sqrt", "tree_time_limit": 0.1, **self.fixed, **candidate}
+        learner: GreedyLearner | OptimalLearner = GreedyLearner(max_features=asked["max_features"])
+        if asked["base"] == "search":
+            drawn = count_features(asked["max_features"], problem.n_features)
+            learner = OptimalLearner(asked["tree_time_limit"], drawn)
+        grown = grow_forest(problem, learner, asked["n_estimators"], random_state=self.seed)
+        return voting([one.tree for one in grown]) if asked["voting"] == "hard" else averaging(grown, problem, 1.0)

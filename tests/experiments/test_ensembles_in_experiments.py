@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.model_selection import StratifiedKFold
+
+from hardwood import InvalidInputError, RobustBoostingClassifier, robustness
+from hardwood.data.datasets import Dataset
+from hardwood.data.fields import Fields
+from hardwood.evaluation.methods import find_method
+from hardwood.experiments import ensembles, tables
+from hardwood.experiments.cells import cell_from_fields, key_of
+from hardwood.experiments.ensembles import ENSEMBLES, EnsembleCell
+from hardwood.experiments.grid import Grid
+from hardwood.experiments.grid_file import load_grid
+from hardwood.experiments.log import Log, open_log, read_log
+from hardwood.experiments.outcomes import EnsembleOutcome, Scores
+from hardwood.experiments.pairs import means_by_seed, paired_test, paired_tests
+from hardwood.experiments.records import record_from_dict, record_to_dict
+from hardwood.experiments.runner import lost_record, run_cell, run_grid
+from hardwood.experiments.schedule import cells_of
+from hardwood.experiments.sets import load_set, split
+
+SMALL = {
+    "choices": {"radius_factor": [1.0, 1.5], "max_depth": [1, 2]},
+    "fixed": {"n_estimators": 6, "learning_rate": 0.5},
+    "draws": 2,
+}
+
+
+def some_set(seed: int = 0, n: int = 90) -> Dataset:
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, 3))
+    y = (X[:, 0] + X[:, 1] + 0.3 * rng.normal(size=n) > 1).astype(int)
+    return Dataset("made", X, y, ("a", "b", "c"))
+
+
+def small_cell(method: str = "boosting", settings: dict[str, Any] = SMALL, **changes: Any) -> EnsembleCell:
+    cell = EnsembleCell("made", 0.05, method, json.dumps(settings, sort_keys=True), 1.0, 3, 2)
+    return replace(cell, **changes)
+
+
+def test_boosting_is_chosen_as_the_estimator_would_be() -> None:
+    data, cell = some_set(), small_cell()
+    outcome = cell.run(data)
+    part = split(data, cell.seed)
+    means = {}
+    for factor, depth in itertools.product((1.0, 1.5), (1, 2)):
+        curves = []
+        for draw in range(2):
+            folds = StratifiedKFold(2, shuffle=True, random_state=cell.seed + draw)
+            for a, b in folds.split(part.X_train, part.y_train):
+                y_a, y_b = part.y_train[a], part.y_train[b]
+                model = RobustBoostingClassifier(
+                    6, learning_rate=0.5, max_depth=depth, attack=cell.radius * factor, random_state=cell.seed
+                ).fit(part.X_train[a], y_a)
+                curve = [np.mean(y_b == np.argmax(np.bincount(y_a)))]
+                curve += model.staged_certified_score(part.X_train[b], y_b, attack=cell.radius)
+                curves.append(curve + [curve[-1]] * (7 - len(curve)))
+        for rounds, mean in enumerate(np.mean(curves, axis=0)):
+            means[factor, depth, rounds] = round(float(mean), 12)
+    best = max(means, key=lambda key: means[key])
+    assert outcome.chosen == {"radius_factor": best[0], "max_depth": best[1], "rounds": best[2]}
+    assert outcome.chosen_by == pytest.approx(means[best])
+    final = RobustBoostingClassifier(
+        max(1, best[2]), learning_rate=0.5, max_depth=best[1], attack=cell.radius * best[0], random_state=cell.seed
+    ).fit(part.X_train, part.y_train)
+    exact = robustness(final, part.X_test, part.y_test, cell.radius).interval()
+    assert exact[0] == exact[1] == pytest.approx(outcome.scores.test_adversarial_accuracy)
+
+
+def test_the_choice_does_not_look_at_the_test_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    cell, data = small_cell(), some_set()
+    outcome = cell.run(data)
+    part = split(data, cell.seed)
+    twisted = part._replace(y_test=1 - part.y_test)
+    monkeypatch.setattr(ensembles, "split", lambda data, seed: twisted)
+    other = cell.run(data)
+    assert (other.chosen, other.chosen_by) == (outcome.chosen, outcome.chosen_by)
+    assert other.scores.test_accuracy == pytest.approx(1 - outcome.scores.test_accuracy)
+
+
+@pytest.mark.parametrize("voting", ["hard", "soft"])
+@pytest.mark.parametrize("base", ["greedy", "search"])
+def test_forests_are_chosen_and_verified(base: str, voting: str) -> None:
+    settings = {
+        "choices": {"radius_factor": [1.0], "max_depth": [1, 2]},
+        "fixed": {"n_estimators": 3, "base": base, "voting": voting},
+        "draws": 1,
+    }
+    outcome = small_cell("forest", settings).run(some_set())
+    assert outcome.chosen["max_depth"] in (1, 2)
+    assert (outcome.n_trees, outcome.n_open) == (3, 0)
+    assert 0 <= outcome.scores.test_adversarial_accuracy <= outcome.scores.test_accuracy <= 1
+
+
+def test_cells_and_outcomes_come_back_from_a_file(tmp_path: Path) -> None:
+    cell = small_cell()
+    assert cell_from_fields(Fields(json.loads(json.dumps(cell.to_dict())), "cell")) == cell
+    other = small_cell(settings={**SMALL, "draws": 1})
+    assert key_of(other) != key_of(cell)
+    record = run_cell(cell, some_set())
+    assert record_from_dict(json.loads(json.dumps(record_to_dict(record)))) == record
+
+
+def small_grid(*names: str) -> Grid:
+    methods = tuple(find_method(name) for name in names or ("GROOT", "boosting"))
+    return Grid("small", "selection", (("moons", 0.05), ("blobs", 0.1)), methods, (1,), 1.0, (0, 1), 2)
+
+
+def test_a_grid_with_boosting_runs_to_its_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ENSEMBLES, "boosting", SMALL)
+    grid, path = small_grid(), tmp_path / "small.jsonl"
+    with open_log(path) as writer:
+        run_grid(grid, writer, load_set, lambda tasks: (run_cell(cell, data) for cell, data in tasks))
+    log = read_log(path)
+    assert log.grids[-1] == grid
+    assert not any(record.has_failed for record in log.cells.values())
+    shown = tables.tables_of(grid, log)
+    assert set(shown) == {f"small-{name}" for name in ("aggregate", "instances", "pairs", "seeds")}
+    assert [row[0] for row in shown["small-pairs"].rows] == ["boosting"]
+    assert "GROOT" in shown["small-pairs"].title
+    assert len(shown["small-instances"].rows) == 4
+    assert any(note.startswith("boosting: radius_factor 1.0 or 1.5") for note in shown["small-aggregate"].notes)
+
+
+def test_seeds_are_run_one_after_another_and_cheap_methods_first() -> None:
+    order = [(cell.seed, cell.kind) for cell in cells_of(small_grid(), Log())]  # type: ignore[union-attr]
+    assert order == sorted(order, key=lambda pair: (pair[0], pair[1] == "ensemble"))
+
+
+def test_only_selections_take_ensembles(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('kind = "fit"\nmethods = ["boosting"]\ndepths = [1]\n')
+    with pytest.raises(InvalidInputError, match="only a selection takes ensembles"):
+        load_grid(path)
+
+
+def made_up_scores(log: Log, grid: Grid, score: dict[tuple[str, int], float]) -> None:
+    """Add boosting's results for some sets and seeds."""
+    for (dataset, radius), seed in itertools.product(grid.instances, grid.seeds):
+        if (dataset, seed) in score:
+            value = score[dataset, seed]
+            outcome = EnsembleOutcome(
+                {"max_depth": 1, "radius_factor": 1.0}, value, 1, 0, 0.1, 0.1, 10, 10, Scores(*[value] * 4)
+            )
+            for method in grid.methods:
+                if method.recipe is None:
+                    cell = grid.ensemble_cell((dataset, radius), method, seed)
+                    log.take(replace(lost_record(cell, RuntimeError()), outcome=outcome))
+
+
+def test_a_paired_test_is_wilcoxons_over_instances() -> None:
+    from scipy.stats import wilcoxon
+
+    rng = np.random.default_rng(5)
+    gain = rng.normal(0.01, 0.02, 12)
+    gain[3] = 0.0
+    theirs = {(f"set{k}", 0.1, seed): 0.5 for k in range(12) for seed in range(3)}
+    ours = {key: 0.5 + gain[int(key[0][3:])] + 0.001 * (key[2] - 1) for key in theirs}
+    ours["only here", 0.1, 0] = 1.0
+    test = paired_test(ours, theirs)
+    assert test is not None
+    assert test.mean == pytest.approx(gain.mean())
+    assert test.p == pytest.approx(wilcoxon(gain[gain != 0]).pvalue)
+    assert (test.better, test.worse, test.n_seeds) == (int(np.sum(gain > 0)), int(np.sum(gain < 0)), 3)
+    # All pairs of two different gains, by hand: the share of pairs whose mean is above zero, as Walsh averages.
+    some = gain[gain != 0]
+    walsh = [(a + b) / 2 for i, a in enumerate(some) for b in some[i:]]
+    assert test.effect == pytest.approx(2 * np.mean(np.array(walsh) > 0) - 1)
+    same = paired_test(theirs, theirs)
+    assert same is not None
+    assert (same.effect, same.p, same.mean) == (0, 1, 0)
+    assert paired_test(ours, {}) is None
+
+
+def test_means_by_seed_are_over_what_all_methods_have() -> None:
+    grid, log = small_grid("boosting", "forest"), Log()
+    made_up_scores(log, grid, {("moons", 0): 0.9, ("blobs", 0): 0.5, ("moons", 1): 0.7})
+    cell = grid.ensemble_cell(("blobs", 0.1), grid.methods[1], 0)
+    del log.cells[key_of(cell)]
+    counts, means = means_by_seed(grid, log)
+    assert counts == {0: 1, 1: 1}
+    assert means == {"boosting": {0: 0.9, 1: 0.7}, "forest": {0: 0.9, 1: 0.7}}
+    assert paired_tests(grid, log)[0] == "boosting"
