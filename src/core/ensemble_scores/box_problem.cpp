@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 
 namespace hardwood
 {
@@ -14,34 +13,81 @@ struct Restriction
     std::int32_t feature, low, high;
 };
 
-struct Leaf
+constexpr Index mostLeaves = 64;    // of a sum of trees
+constexpr Index mostPairs = 1024;   // of leaves, looked at for such a sum
+constexpr Index treesPerLook = 16;  // between two looks at the clock
+
+// What a leaf adds to the margin of the true class over its rival.
+class LeafMargin
 {
-    std::vector<Restriction> where;  // features on which it is narrower than the box, sorted
-    double value;
+public:
+    LeafMargin(ScoredTrees const &trees, Index truth, Index rival)
+        : trees_(trees),
+          truth_(truth),
+          rival_(rival),
+          oneScore_(trees.rule().link == Link::cutoff),
+          sign_(truth == 1 ? 1.0 : -1.0)
+    {
+    }
+
+    double operator()(std::int32_t row) const
+    {
+        return oneScore_ ? sign_ * trees_.value(row, 0) : trees_.value(row, truth_) - trees_.value(row, rival_);
+    }
+    [[nodiscard]] double base() const
+    {
+        return oneScore_ ? sign_ * trees_.base(0) : trees_.base(truth_) - trees_.base(rival_);
+    }
+
+private:
+    ScoredTrees const &trees_;
+    Index truth_, rival_;
+    bool oneScore_;
+    double sign_;
+};
+
+// The leaves of a tree that a box reaches, one behind the other.
+struct Leaves
+{
+    std::vector<Restriction> where;  // features on which a leaf is narrower than the box, sorted
+    std::vector<std::size_t> begin;  // of each leaf in `where`, and the end
+    std::vector<double> value;
+
+    void clear()
+    {
+        where.clear();
+        begin.assign(1, 0);
+        value.clear();
+    }
+    [[nodiscard]] Span<Restriction const> of(std::size_t leaf) const
+    {
+        return {where.data() + begin[leaf], static_cast<Index>(begin[leaf + 1] - begin[leaf])};
+    }
 };
 
 // Collects the leaves of a tree that a box reaches, with the cells of the box that end in each.
 class Reached
 {
 public:
-    Reached(ScoredTrees const &trees, CellBox const &box) : trees_(trees), box_(box), now_(box) {}
-
-    template <class Value>
-    std::vector<Leaf> leaves(Index tree, Value &&valueOf)
+    Reached(ScoredTrees const &trees, CellBox const &box, LeafMargin const &valueOf)
+        : trees_(trees), box_(box), valueOf_(valueOf), now_(box)
     {
-        found_.clear();
-        walk(trees_.root(tree), valueOf);
-        return std::move(found_);
+    }
+
+    void collect(Index tree, Leaves &found)
+    {
+        found.clear();
+        found_ = &found;
+        walk(trees_.root(tree));
     }
 
 private:
-    template <class Value>
-    void walk(std::int32_t at, Value &&valueOf)
+    void walk(std::int32_t at)
     {
         auto const &node = trees_.node(at);
         if (node.feature < 0)
         {
-            add(valueOf(node.left));
+            add(valueOf_(node.left));
             return;
         }
         auto const j = static_cast<std::size_t>(node.feature);
@@ -49,17 +95,16 @@ private:
         if (low < 0)
         {
             // A value that may be missing: apart from the numbers, so that what reaches a leaf stays an interval.
-            within(j, -1, -1, node.missingLeft ? node.left : node.right, valueOf);
-            within(j, 0, std::min(high, node.rank), node.left, valueOf);
-            within(j, node.rank + 1, high, node.right, valueOf);
+            within(j, -1, -1, node.missingLeft ? node.left : node.right);
+            within(j, 0, std::min(high, node.rank), node.left);
+            within(j, node.rank + 1, high, node.right);
             return;
         }
-        within(j, low, std::min(high, node.rank), node.left, valueOf);
-        within(j, std::max(low, node.rank + 1), high, node.right, valueOf);
+        within(j, low, std::min(high, node.rank), node.left);
+        within(j, std::max(low, node.rank + 1), high, node.right);
     }
 
-    template <class Value>
-    void within(std::size_t j, std::int32_t low, std::int32_t high, std::int32_t child, Value &&valueOf)
+    void within(std::size_t j, std::int32_t low, std::int32_t high, std::int32_t child)
     {
         if (low > high)
             return;
@@ -69,7 +114,7 @@ private:
             narrowed_.push_back(static_cast<std::int32_t>(j));
         now_.low[j] = low;
         now_.high[j] = high;
-        walk(child, valueOf);
+        walk(child);
         now_.low[j] = oldLow;
         now_.high[j] = oldHigh;
         if (isNew)
@@ -78,22 +123,62 @@ private:
 
     void add(double value)
     {
-        Leaf leaf{{}, value};
         for (auto const j : narrowed_)
         {
             auto const i = static_cast<std::size_t>(j);
-            leaf.where.push_back({j, now_.low[i], now_.high[i]});
+            found_->where.push_back({j, now_.low[i], now_.high[i]});
         }
-        std::sort(leaf.where.begin(), leaf.where.end(),
+        std::sort(found_->where.begin() + static_cast<std::ptrdiff_t>(found_->begin.back()), found_->where.end(),
                   [](auto const &a, auto const &b) { return a.feature < b.feature; });
-        found_.push_back(std::move(leaf));
+        found_->begin.push_back(found_->where.size());
+        found_->value.push_back(value);
     }
 
     ScoredTrees const &trees_;
     CellBox const &box_;
+    LeafMargin const &valueOf_;
     CellBox now_;
     std::vector<std::int32_t> narrowed_;
-    std::vector<Leaf> found_;
+    Leaves *found_ = nullptr;
+};
+
+// The least that a box can meet in a tree, where paths do not narrow the box on their way down.
+class WorstLeaf
+{
+public:
+    WorstLeaf(ScoredTrees const &trees, CellBox const &box, LeafMargin const &valueOf)
+        : trees_(trees), box_(box), valueOf_(valueOf)
+    {
+    }
+
+    double least(Index tree)
+    {
+        double found = std::numeric_limits<double>::infinity();
+        waiting_.assign(1, trees_.root(tree));
+        while (!waiting_.empty())
+        {
+            auto const &node = trees_.node(waiting_.back());
+            waiting_.pop_back();
+            if (node.feature < 0)
+            {
+                found = std::min(found, valueOf_(node.left));
+                continue;
+            }
+            auto const j = static_cast<std::size_t>(node.feature);
+            bool const missing = box_.low[j] < 0;
+            if (missing ? node.missingLeft || box_.high[j] >= 0 : box_.low[j] <= node.rank)
+                waiting_.push_back(node.left);
+            if (box_.high[j] > node.rank || (missing && !node.missingLeft))
+                waiting_.push_back(node.right);
+        }
+        return found;
+    }
+
+private:
+    ScoredTrees const &trees_;
+    CellBox const &box_;
+    LeafMargin const &valueOf_;
+    std::vector<std::int32_t> waiting_;
 };
 
 std::int32_t localCell(std::vector<std::int32_t> const &cuts, std::int32_t cell)
@@ -104,6 +189,36 @@ std::int32_t localCell(std::vector<std::int32_t> const &cuts, std::int32_t cell)
 bool contains(std::vector<std::int32_t> const &all, std::vector<std::int32_t> const &some)
 {
     return std::includes(all.begin(), all.end(), some.begin(), some.end());
+}
+
+// What is left of a tree, in local cells; `local` are the local numbers of features, `cuts` what divides them.
+Factor factorOf(Leaves const &leaves, std::vector<std::int32_t> const &local,
+                std::vector<BoxProblem::Feature> const &features, std::vector<std::vector<std::int32_t>> const &cuts)
+{
+    Factor factor;
+    for (auto const &where : leaves.where)
+        factor.feature.push_back(local[static_cast<std::size_t>(where.feature)]);
+    std::sort(factor.feature.begin(), factor.feature.end());
+    factor.feature.erase(std::unique(factor.feature.begin(), factor.feature.end()), factor.feature.end());
+    std::size_t const entries = factor.feature.size() * leaves.value.size();
+    factor.low.reserve(entries);
+    factor.high.reserve(entries);
+    for (std::size_t leaf = 0; leaf < leaves.value.size(); ++leaf)
+    {
+        auto const where = leaves.of(leaf);  // sorted by feature, as the factor's features are
+        Index next = 0;
+        for (auto const j : factor.feature)
+        {
+            auto const &feature = features[static_cast<std::size_t>(j)];
+            bool const free = next == where.size() || where[next].feature != feature.global;
+            auto const &at = cuts[static_cast<std::size_t>(feature.global)];
+            factor.low.push_back(free ? 0 : localCell(at, where[next].low));
+            factor.high.push_back(free ? feature.cells() - 1 : localCell(at, where[next].high));
+            next += free ? 0 : 1;
+        }
+    }
+    factor.value = leaves.value;
+    return factor;
 }
 
 // The sum of two factors: one leaf for each pair of leaves that have cells in common. Empty if there are too many.
@@ -156,109 +271,102 @@ Factor sum(Factor const &a, Factor const &b, std::vector<BoxProblem::Feature> co
 }
 }  // namespace
 
-BoxProblem::BoxProblem(ScoredTrees const &trees, CellBox const &box, Index truth, Index rival,
-                       std::function<bool()> const &shouldStop)
+double boundByWorstLeaves(ScoredTrees const &trees, CellBox const &box, Index truth, Index rival)
 {
-    bool const oneScore = trees.rule().link == Link::cutoff;
-    double const sign = truth == 1 ? 1.0 : -1.0;
-    auto valueOf = [&](std::int32_t row)
-    { return oneScore ? sign * trees.value(row, 0) : trees.value(row, truth) - trees.value(row, rival); };
-    constant_ = oneScore ? sign * trees.base(0) : trees.base(truth) - trees.base(rival);
-
-    std::vector<std::vector<Leaf>> kept;
-    std::map<std::int32_t, std::vector<std::int32_t>> cuts;  // feature -> last cells before a threshold that matters
-    Reached reached(trees, box);
+    constexpr double epsilon = std::numeric_limits<double>::epsilon();
+    LeafMargin const valueOf(trees, truth, rival);
+    WorstLeaf worst(trees, box, valueOf);
+    double sum = valueOf.base(), size = std::abs(sum);
     for (Index t = 0; t < trees.trees(); ++t)
     {
-        if (shouldStop())
-            return;
-        auto leaves = reached.leaves(t, valueOf);
-        bool const flat = std::all_of(leaves.begin(), leaves.end(),
-                                      [&](Leaf const &leaf) { return leaf.value == leaves.front().value; });
-        if (flat)
-        {
-            constant_ += leaves.front().value;
-            continue;
-        }
-        for (auto const &leaf : leaves)
-            for (auto const &[j, low, high] : leaf.where)
-            {
-                if (low > box.low[static_cast<std::size_t>(j)])
-                    cuts[j].push_back(low - 1);
-                if (high < box.high[static_cast<std::size_t>(j)])
-                    cuts[j].push_back(high);
-            }
-        kept.push_back(std::move(leaves));
+        double const least = worst.least(t);
+        sum += least;
+        size += std::abs(least);
     }
-
-    std::map<std::int32_t, std::int32_t> local;
-    for (auto &[j, at] : cuts)
-    {
-        std::sort(at.begin(), at.end());
-        at.erase(std::unique(at.begin(), at.end()), at.end());
-        local[j] = static_cast<std::int32_t>(features_.size());
-        Feature feature{j, {box.low[static_cast<std::size_t>(j)]}, {}};
-        for (auto const cut : at)
-        {
-            feature.lastCell.push_back(cut);
-            feature.firstCell.push_back(cut + 1);
-        }
-        feature.lastCell.push_back(box.high[static_cast<std::size_t>(j)]);
-        features_.push_back(std::move(feature));
-    }
-    for (auto const &leaves : kept)
-    {
-        if (shouldStop())
-            return;
-        Factor factor;
-        for (auto const &leaf : leaves)
-            for (auto const &where : leaf.where)
-                factor.feature.push_back(local[where.feature]);
-        std::sort(factor.feature.begin(), factor.feature.end());
-        factor.feature.erase(std::unique(factor.feature.begin(), factor.feature.end()), factor.feature.end());
-        for (auto const &leaf : leaves)
-        {
-            for (auto const j : factor.feature)
-            {
-                auto const &feature = features_[static_cast<std::size_t>(j)];
-                auto const where = std::find_if(leaf.where.begin(), leaf.where.end(),
-                                                [&](auto const &one) { return one.feature == feature.global; });
-                bool const free = where == leaf.where.end();
-                auto const &at = cuts[feature.global];
-                factor.low.push_back(free ? 0 : localCell(at, where->low));
-                factor.high.push_back(free ? feature.cells() - 1 : localCell(at, where->high));
-            }
-            factor.value.push_back(leaf.value);
-        }
-        factors_.push_back(std::move(factor));
-    }
-    setThreshold(trees, truth, rival);
-    joinTrees(64, 1024, shouldStop);
-    complete_ = true;
+    return sum - epsilon * static_cast<double>(4 * trees.trees() + 33) * size;
 }
 
-void BoxProblem::setThreshold(ScoredTrees const &trees, Index truth, Index rival)
+double marginThreshold(ScoredTrees const &trees, Index truth, Index rival)
 {
     auto const &rule = trees.rule();
     double const unit = trees.unitOfSums();
     if (rule.link == Link::cutoff)
     {
         double const cutoff = rule.cutoff * rule.divisor;
+        if (!(unit > 0))
+            return (truth == 1 ? cutoff : -cutoff) + trees.roundingOfSums();
         // With exact sums the second class begins at the first multiple of the unit that is not below the cutoff.
         double const first = std::ceil(cutoff / unit) * unit;
-        if (unit > 0)
-            threshold_ = truth == 1 ? first - unit : -first;
-        else
-            threshold_ = (truth == 1 ? cutoff : -cutoff) + trees.roundingOfSums();
-        return;
+        return truth == 1 ? first - unit : -first;
     }
-    if (unit > 0)
-        threshold_ = truth < rival ? -unit : 0.0;
-    else
-        threshold_ = 2 * trees.roundingOfSums();
+    if (!(unit > 0))
+        return 2 * trees.roundingOfSums();
+    return truth < rival ? -unit : 0.0;
 }
 
-void BoxProblem::joinTrees(Index mostLeaves, Index mostPairs, std::function<bool()> const &shouldStop)
+BoxProblem::BoxProblem(ScoredTrees const &trees, CellBox const &box, Index truth, Index rival,
+                       std::function<bool()> const &shouldStop)
+    : threshold_(marginThreshold(trees, truth, rival))
+{
+    LeafMargin const valueOf(trees, truth, rival);
+    constant_ = valueOf.base();
+    std::vector<Leaves> kept(static_cast<std::size_t>(trees.trees()));
+    std::size_t count = 0;
+    std::vector<std::vector<std::int32_t>> cuts(box.low.size());  // by feature, last cells before a threshold
+    Reached reached(trees, box, valueOf);
+    for (Index t = 0; t < trees.trees(); ++t)
+    {
+        if (t % treesPerLook == 0 && shouldStop())
+            return;
+        Leaves &leaves = kept[count];
+        reached.collect(t, leaves);
+        auto const &value = leaves.value;
+        if (std::all_of(value.begin(), value.end(), [&](double v) { return v == value.front(); }))
+        {
+            constant_ += value.front();
+            continue;
+        }
+        for (auto const &[j, low, high] : leaves.where)
+        {
+            auto const i = static_cast<std::size_t>(j);
+            if (low > box.low[i])
+                cuts[i].push_back(low - 1);
+            if (high < box.high[i])
+                cuts[i].push_back(high);
+        }
+        ++count;
+    }
+    kept.resize(count);
+    auto const local = takeFeatures(box, cuts);
+    for (auto const &leaves : kept)
+        factors_.push_back(factorOf(leaves, local, features_, cuts));
+    complete_ = !shouldStop();
+}
+
+std::vector<std::int32_t> BoxProblem::takeFeatures(CellBox const &box, std::vector<std::vector<std::int32_t>> &cuts)
+{
+    std::vector<std::int32_t> local(cuts.size(), -1);
+    for (std::size_t j = 0; j < cuts.size(); ++j)
+    {
+        auto &at = cuts[j];
+        if (at.empty())
+            continue;
+        std::sort(at.begin(), at.end());
+        at.erase(std::unique(at.begin(), at.end()), at.end());
+        local[j] = static_cast<std::int32_t>(features_.size());
+        Feature feature{static_cast<std::int32_t>(j), {box.low[j]}, {}};
+        for (auto const cut : at)
+        {
+            feature.lastCell.push_back(cut);
+            feature.firstCell.push_back(cut + 1);
+        }
+        feature.lastCell.push_back(box.high[j]);
+        features_.push_back(std::move(feature));
+    }
+    return local;
+}
+
+void BoxProblem::joinTrees(std::function<bool()> const &shouldStop)
 {
     std::sort(
         factors_.begin(), factors_.end(),

@@ -31,6 +31,13 @@ struct CellBox
     std::vector<std::int32_t> high;
 };
 
+// The least margin that the worst leaves of all trees leave in a box, each tree on its own: a bound that is safe from
+// rounding, and the cheapest there is (nothing is stored).
+[[nodiscard]] double boundByWorstLeaves(ScoredTrees const &trees, CellBox const &box, Index truth, Index rival);
+
+// Nobody is misclassified as the rival where the exact margin is larger.
+[[nodiscard]] double marginThreshold(ScoredTrees const &trees, Index truth, Index rival);
+
 class BoxProblem
 {
 public:
@@ -53,12 +60,14 @@ public:
     [[nodiscard]] std::vector<Factor> const &factors() const { return factors_; }
     [[nodiscard]] std::vector<Feature> const &features() const { return features_; }
 
-    // Nobody is misclassified as the rival where the exact margin is larger.
-    [[nodiscard]] double threshold() const { return threshold_; }
+    [[nodiscard]] double threshold() const { return threshold_; }  // `marginThreshold`
+
+    // Add up small trees over the same features: fewer factors, and tighter bounds. Changes no margin.
+    void joinTrees(std::function<bool()> const &shouldStop);
 
 private:
-    void setThreshold(ScoredTrees const &trees, Index truth, Index rival);
-    void joinTrees(Index mostLeaves, Index mostPairs, std::function<bool()> const &shouldStop);
+    // Make a feature of every one that has cuts, which are sorted; returns the local number of each, -1 for none.
+    std::vector<std::int32_t> takeFeatures(CellBox const &box, std::vector<std::vector<std::int32_t>> &cuts);
 
     double constant_ = 0.0;
     double threshold_ = 0.0;

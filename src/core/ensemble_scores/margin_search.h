@@ -1,7 +1,7 @@
 // Whether the margin of the true class over a rival can fall to the threshold inside a box.
 //
 // Depth first: bound the margin by messages between trees (messages.h); where that does not settle a part of the box,
-// look for a point below the threshold by moving one feature at a time, and divide the part between leaves that want
+// look for a point below the threshold (descent.h), and divide the part between leaves that want
 // different cells. A part is settled when its proven bound exceeds the threshold, or when one leaf is left of every
 // tree. Every point found is judged by the library's own arithmetic, so rounding and ties are decided as there.
 #pragma once
@@ -12,6 +12,7 @@
 
 #include "control.h"
 #include "ensemble_scores/box_problem.h"
+#include "ensemble_scores/descent.h"
 #include "ensemble_scores/messages.h"
 
 namespace hardwood
@@ -33,7 +34,7 @@ public:
     [[nodiscard]] Outcome run();
 
     // Global cells of the point that was found; those of features that do not matter are the start's.
-    [[nodiscard]] std::vector<std::int32_t> const &point() const { return point_; }
+    [[nodiscard]] std::vector<std::int32_t> const &point() const { return descent_.point(); }
     [[nodiscard]] Index parts() const { return parts_; }
     [[nodiscard]] bool foundByDescent() const { return byDescent_; }
 
@@ -46,11 +47,6 @@ private:
         bool hasRest;
     };
 
-    [[nodiscard]] double marginAt(std::vector<std::int32_t> const &local) const;
-    [[nodiscard]] bool tryPoint(std::vector<std::int32_t> const &local, double margin);
-    // Move one feature at a time to its best cell until nothing improves; true if the library is fooled there.
-    [[nodiscard]] bool descend(std::vector<std::int32_t> local);
-    [[nodiscard]] bool descendWithKicks();
     // Bound one part; settles it, finds a point, or says where to divide.
     enum class Part
     {
@@ -64,17 +60,10 @@ private:
     void push(Messages::Division const &division);
 
     BoxProblem const &problem_;
-    std::vector<std::int32_t> const &start_;
-    std::function<bool(std::vector<std::int32_t> const &)> isWrong_;
     std::function<bool()> shouldStop_;
     Messages messages_;
-    std::vector<std::int32_t> point_;
-    std::vector<std::vector<std::int32_t>> factorsOf_;  // of each feature
+    Descent descent_;
     std::vector<Cut> path_;
-    std::vector<double> gain_;
-    std::vector<std::int32_t> best_;
-    double bestMargin_;
-    std::uint64_t random_ = 88172645463325252ULL;
     Index parts_ = 0;
     bool byDescent_ = true;
 };

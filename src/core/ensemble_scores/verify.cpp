@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ensemble_scores/box_problem.h"
+#include "ensemble_scores/descent.h"
 #include "ensemble_scores/margin_search.h"
 
 namespace hardwood
@@ -82,13 +83,25 @@ public:
         {
             if (rival == truth_)
                 continue;
-            BoxProblem const problem(trees_, box_, truth_, rival, shouldStop);
+            if (boundByWorstLeaves(trees_, box_, truth_, rival) > marginThreshold(trees_, truth_, rival))
+                continue;
+            BoxProblem problem(trees_, box_, truth_, rival, shouldStop);
             if (!problem.complete())
+                return Verdict::open;
+            auto const judge = [&](auto const &cells) { return isWrong(cells); };
+            // Before anything dear, on the trees as they are.
+            Descent descent(problem, start_, judge, shouldStop);
+            if (descent.fromStart())
+            {
+                point_ = descent.point();
+                return Verdict::fooledByDescent;
+            }
+            problem.joinTrees(shouldStop);
+            if (shouldStop())
                 return Verdict::open;
             if (plainBound(problem) > problem.threshold())
                 continue;
-            MarginSearch search(
-                problem, start_, [&](auto const &cells) { return isWrong(cells); }, shouldStop);
+            MarginSearch search(problem, start_, judge, shouldStop);
             auto const outcome = search.run();
             parts += search.parts();
             if (outcome == Outcome::fooled)
