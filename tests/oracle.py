@@ -133,7 +133,14 @@ def fewest_errors(problem: TinyProblem) -> int:
     )
 
 
-def optimal_objective(problem: TinyProblem, depth: int, *, leaf_penalty: int = 0, min_samples_leaf: int = 0) -> int:
+def optimal_objective(
+    problem: TinyProblem,
+    depth: int,
+    *,
+    leaf_penalty: int = 0,
+    min_samples_leaf: int = 0,
+    min_weight_leaf: Fraction = Fraction(0),
+) -> int:
     """Least weighted robust errors plus leaf penalty over all trees of at most this depth.
 
     Enumerates, for every set of samples that can stand at a node, all inclusion-minimal sets of samples that some
@@ -146,7 +153,8 @@ def optimal_objective(problem: TinyProblem, depth: int, *, leaf_penalty: int = 0
     @cache
     def outcomes(here: int, certain: int, depth: int, is_root: bool) -> frozenset[tuple[int, int]]:
         found: set[tuple[int, int]] = set()
-        if is_root or certain.bit_count() >= min_samples_leaf:
+        is_heavy = not min_weight_leaf or cost(certain) >= min_weight_leaf
+        if is_root or (certain.bit_count() >= min_samples_leaf and is_heavy):
             found |= {(here & ~members, 1) for members in of_class}
         if depth > 0:
             for can_left, can_right in all_sides:

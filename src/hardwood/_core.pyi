@@ -487,6 +487,7 @@ def grow_on_impurity(
     criterion: str,
     seed: int,
     control: Control | None = None,
+    min_weight_leaf: float = 0.0,
 ) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArray]:
     """Grow a tree on the impurity under attack ("groot", "chen-gini", "chen-entropy"); the events are reordered.
 
@@ -508,6 +509,7 @@ def grow_on_errors(
     max_features: int,
     seed: int,
     control: Control | None = None,
+    min_weight_leaf: float = 0.0,
 ) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArray]:
     """Grow a tree on the errors under attack; stopped, the nodes still open stay leaves."""
 

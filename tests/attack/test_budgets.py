@@ -265,6 +265,7 @@ def test_who_cannot_take_a_budget_says_so() -> None:
         lambda: adversarial_accuracy_bound(X, y, attack),
         lambda: robust_radius(tree, X, y, attack),
         lambda: Problem.from_data(X, y, attack, min_samples_leaf=1),
+        lambda: Problem.from_data(X, y, attack, min_weight_fraction_leaf=0.1),
         lambda: attack_cost(tree, X, y, 1.0),
     ):
         with pytest.raises(InvalidInputError, match=r"budget|prices"):

@@ -74,13 +74,16 @@ def check_impurity(rng: np.random.Generator) -> None:
     n_ranks = np.full(p, 13)
     criterion = ["groot", "chen-gini", "chen-entropy"][int(rng.integers(3))]
     robust_weight = float(rng.choice([0.0, 0.5, 1.0]))
-    feature, index, left, right, leaf = _core.grow_on_impurity(
-        events, n_ranks, label, weight, n_classes, int(rng.integers(0, 4)), 2, 1, p, robust_weight, criterion, 0
-    )
+    given = n_ranks, label, weight, n_classes, int(rng.integers(0, 4)), 2, 1, p, robust_weight, criterion, 0
+    least = float(rng.choice([0, 0.1, 0.3])) * weight.sum()
+    limited = _core.grow_on_impurity(events.copy(), *given, min_weight_leaf=least)
+    feature, index, left, right, leaf = _core.grow_on_impurity(events, *given)
     twin = ImpurityTwin(criterion, n_classes, robust_weight, weight, label)
 
-    def check(node: int, here: IntArray, inside: dict[int, tuple[int, int]]) -> None:
+    def check(node: int, here: IntArray, inside: dict[int, tuple[int, int]], limited_node: int | None) -> None:
+        """Check a node, and the same node of the tree that has a least weight of leaves, unless that ended above."""
         if left[node] < 0:
+            assert limited_node is None or limited[2][limited_node] < 0
             assert twin.totals(here)[leaf[node]] == twin.totals(here).max()
             return
         scores = {}
@@ -104,10 +107,19 @@ def check_impurity(rng: np.random.Generator) -> None:
                 goes_left[i] = enters
                 balance[label[i]] += -weight[i] if enters else weight[i]
         lowest, highest = inside.get(j, (-1, 12))
-        check(int(left[node]), np.array([i for i in here if goes_left[i]]), {**inside, j: (lowest, t)})
-        check(int(right[node]), np.array([i for i in here if not goes_left[i]]), {**inside, j: (t, highest)})
+        sides = [np.array([i for i in here if goes_left[i] == is_left]) for is_left in (True, False)]
+        below: list[int | None] = [None, None]
+        if limited_node is not None:
+            is_split = bool(limited[2][limited_node] >= 0)
+            lightest = min(float(weight[side].sum()) for side in sides)
+            assert is_split == (lightest >= least) or lightest == pytest.approx(least)
+            if is_split:
+                assert [limited[k][limited_node] for k in (0, 1)] == [j, t]
+                below = [int(limited[k][limited_node]) for k in (2, 3)]
+        check(int(left[node]), sides[0], {**inside, j: (lowest, t)}, below[0])
+        check(int(right[node]), sides[1], {**inside, j: (t, highest)}, below[1])
 
-    check(0, np.arange(n), {})
+    check(0, np.arange(n), {}, 0)
 
 
 def check_errors(rng: np.random.Generator) -> None:
@@ -117,21 +129,15 @@ def check_errors(rng: np.random.Generator) -> None:
     label, weight = rng.integers(0, n_classes, n), random_weights(rng, n)
     n_ranks = 13
     first = np.tile(np.arange(float(n_ranks)), p)
-    feature, index, left, right, leaf = _core.grow_on_errors(
-        lower,
-        upper,
-        n_ranks * np.arange(p + 1),
-        first,
-        first,
-        label,
-        weight,
-        n_classes,
-        int(rng.integers(0, 4)),
-        2,
-        1,
-        p,
-        0,
-    )
+    samples = lower, upper, n_ranks * np.arange(p + 1), first, first, label, weight, n_classes
+    depth, least = int(rng.integers(0, 4)), float(rng.choice([0, 0.2, 0.5])) * weight.sum()
+    feature, index, left, right, leaf = _core.grow_on_errors(*samples, depth, 2, 1, p, 0, min_weight_leaf=least)
+    if depth > 0:
+        # The root is a leaf where its best split would leave too little on one side.
+        free = _core.grow_on_errors(*samples, 1, 2, 1, p, 0)
+        j, t = int(free[0][0]), int(free[1][0])
+        lightest = min(weight[lower[:, j] <= t].sum(), weight[upper[:, j] > t].sum()) if j >= 0 else -1.0
+        assert bool(left[0] >= 0) == (lightest >= least) or lightest == pytest.approx(least)
     first_answer = int(np.argmax([weight[label == c].sum() for c in range(n_classes)]))
     wrong = (label != first_answer).astype(int)
 
@@ -170,6 +176,7 @@ def check_errors(rng: np.random.Generator) -> None:
             return  # which of several pairs the core took is not told
         answer.update(zip(children, chosen, strict=True))
         goes = here[lower[here, j] <= t], here[upper[here, j] > t]
+        assert min(weight[side].sum() for side in goes) >= least * (1 - 1e-9)
         wrong[here] -= label[here] != labels_of(node)
         for side, c in zip(goes, chosen, strict=True):
             wrong[side] += label[side] != c

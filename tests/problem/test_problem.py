@@ -82,6 +82,10 @@ def test_text_in_a_column_is_refused_by_column_row_and_value() -> None:
         ({"leaf_penalty": -1}, "leaf_penalty=-1"),
         ({"leaf_penalty": float("inf")}, "leaf_penalty=inf"),
         ({"min_samples_leaf": -1}, "min_samples_leaf=-1"),
+        ({"min_weight_fraction_leaf": 0.6}, "min_weight_fraction_leaf=0.6; it must be a share between 0 and 0.5"),
+        ({"min_weight_fraction_leaf": float("nan")}, "min_weight_fraction_leaf=nan"),
+        ({"min_weight_fraction_leaf": True}, "min_weight_fraction_leaf=True"),
+        ({"min_weight_fraction_leaf": 0.1, "min_samples_leaf": 2}, "in samples or in weight, not in both"),
     ],
 )
 def test_bad_input_is_refused_with_what_is_wrong(change: dict[str, object], said: str) -> None:

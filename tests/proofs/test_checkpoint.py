@@ -242,8 +242,9 @@ def test_what_cannot_have_a_checkpoint_says_so(tmp_path: Path) -> None:
     X, y, _ = stopped_search(tmp_path / "run.hwp")
     with pytest.raises(InvalidInputError, match="does not support checkpoint"):
         solve(Problem.from_data(X, y, 0.1, 2), "greedy", checkpoint=tmp_path / "g.hwp")
-    with pytest.raises(InvalidInputError, match="min_samples_leaf"):
-        solve(Problem.from_data(X, y, 0.1, 2, min_samples_leaf=3), checkpoint=tmp_path / "m.hwp")
+    for limit in ({"min_samples_leaf": 3}, {"min_weight_fraction_leaf": 0.1}):
+        with pytest.raises(InvalidInputError, match=next(iter(limit))):
+            solve(Problem.from_data(X, y, 0.1, 2, **limit), checkpoint=tmp_path / "m.hwp")
 
 
 @pytest.mark.parametrize("depth", [0, 1, 2])

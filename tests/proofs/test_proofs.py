@@ -232,9 +232,10 @@ def test_the_bound_on_any_model_is_a_proof_too(tmp_path: Path) -> None:
 
 def test_what_a_proof_cannot_say_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     X, y, _ = small_problem()
-    result = solve(Problem.from_data(X, y, 0.1, 2, min_samples_leaf=3), "search")
-    with pytest.raises(InvalidInputError, match="min_samples_leaf"):
-        result.write_proof(tmp_path / "p.hwp")
+    for limit in ({"min_samples_leaf": 3}, {"min_weight_fraction_leaf": 0.1}):
+        result = solve(Problem.from_data(X, y, 0.1, 2, **limit), "search")
+        with pytest.raises(InvalidInputError, match=next(iter(limit))):
+            result.write_proof(tmp_path / "p.hwp")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -221,6 +221,7 @@ def test_what_a_solver_cannot_do_is_refused(problem: Problem, make_solver: Calla
     for change, said in (
         ({"leaf_penalty": 1.0}, "leaf_penalty"),
         ({"min_samples_leaf": 1}, "min_samples_leaf"),
+        ({"min_weight_fraction_leaf": 0.1}, "min_weight_fraction_leaf"),
         ({"weight": np.full(4, 0.5)}, "not whole numbers"),
     ):
         with pytest.raises(InvalidInputError, match=f"'told' does not support .*{said}"):

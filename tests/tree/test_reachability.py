@@ -11,7 +11,7 @@ from builders import index_tree, make_tree, nested_of
 from hardwood import InvalidInputError, Problem, Tree, adversarial_accuracy, attack_samples, robust_radius
 from hardwood.problem.endpoints import candidates
 from hardwood.tree.conversion import place, to_indices
-from hardwood.tree.reach import certain_counts, objective, reached_nodes, robust_errors
+from hardwood.tree.reach import certain_sizes, objective, reached_nodes, robust_errors
 from oracle import TinyProblem, answer, is_fooled
 from strategies import attack_of, problem_of, tiny_problems, trees
 
@@ -185,14 +185,14 @@ def test_row_order_does_not_change_ranks(tiny: TinyProblem, random: object) -> N
 
 @settings(max_examples=200)
 @given(problems_with_trees())
-def test_certain_counts_are_the_samples_that_reach_one_leaf_only(case: tuple[TinyProblem, Tree]) -> None:
+def test_certain_sizes_are_of_the_samples_that_reach_one_leaf_only(case: tuple[TinyProblem, Tree]) -> None:
     tiny, tree = case
     problem = problem_of(tiny, 3)
     tree = tree.without_empty_leaves
     reached = reached_nodes(tree, problem)
     leaves = np.flatnonzero(tree.left < 0)
     expected = [sum(reached[i, leaf] and reached[i, leaves].sum() == 1 for i in range(tiny.n)) for leaf in leaves]
-    assert certain_counts(tree, problem).tolist() == expected
+    assert certain_sizes(tree, problem, np.ones(problem.n_samples, np.int64)).tolist() == expected
 
 
 def test_a_tree_that_breaks_a_limit_costs_infinitely_much() -> None:

@@ -79,13 +79,13 @@ void requireEvents(Grid<Event const> events, Span<Index const> label)
 nb::tuple pyGrowOnImpurity(Out<std::int32_t, 3> given, In<Index, 1> nRanks, In<Index, 1> label, In<double, 1> weight,
                            Index nClasses, Index maxDepth, Index minSamplesSplit, Index minSamplesLeaf,
                            Index maxFeatures, double robustWeight, std::string const &criterion, std::uint32_t seed,
-                           Control *control)
+                           Control *control, double minWeightLeaf)
 {
     auto const events = eventsIn(given);
     auto const nFeatures = events.rows();
     auto const weights = spanOf(weight);
     requireSamples(spanOf(label), weights, events.columns() / 3, nClasses);
-    GrowthLimits const limits{maxDepth, minSamplesSplit, minSamplesLeaf, maxFeatures};
+    GrowthLimits const limits{maxDepth, minSamplesSplit, minSamplesLeaf, maxFeatures, minWeightLeaf};
     requireLimits(limits, nFeatures);
     require(nFeatures >= 1 && static_cast<Index>(nRanks.shape(0)) == nFeatures,
             "n_ranks must have an entry per feature, of which there is at least one");
@@ -107,7 +107,7 @@ nb::tuple pyGrowOnImpurity(Out<std::int32_t, 3> given, In<Index, 1> nRanks, In<I
 nb::tuple pyGrowOnErrors(In<std::int32_t, 2> lower, In<std::int32_t, 2> upper, In<Index, 1> offset, In<double, 1> first,
                          In<double, 1> last, In<Index, 1> label, In<double, 1> weight, Index nClasses, Index maxDepth,
                          Index minSamplesSplit, Index minSamplesLeaf, Index maxFeatures, std::uint32_t seed,
-                         Control *given)
+                         Control *given, double minWeightLeaf)
 {
     ErrorProblem const problem{gridOf(lower), gridOf(upper), spanOf(offset), spanOf(first),
                                spanOf(last),  spanOf(label), spanOf(weight), nClasses};
@@ -116,7 +116,7 @@ nb::tuple pyGrowOnErrors(In<std::int32_t, 2> lower, In<std::int32_t, 2> upper, I
             "lower_rank and upper_rank must be of one shape");
     requireSamples(problem.label, problem.weight, problem.lower.rows(), nClasses);
     require(problem.label.size() < std::numeric_limits<std::int32_t>::max(), "more samples than can be numbered");
-    GrowthLimits const limits{maxDepth, minSamplesSplit, minSamplesLeaf, maxFeatures};
+    GrowthLimits const limits{maxDepth, minSamplesSplit, minSamplesLeaf, maxFeatures, minWeightLeaf};
     requireLimits(limits, nFeatures);
     require(problem.offset.size() == nFeatures + 1 && problem.offset[0] == 0 &&
                 problem.offset[nFeatures] == problem.first.size() && problem.first.size() == problem.last.size() &&
@@ -144,7 +144,7 @@ void bindGreedy(nb::module_ &m)
         "grow_on_impurity", pyGrowOnImpurity, array("events"), array("n_ranks"), array("label"), array("weight"),
         nb::arg("n_classes"), nb::arg("max_depth"), nb::arg("min_samples_split"), nb::arg("min_samples_leaf"),
         nb::arg("max_features"), nb::arg("robust_weight"), nb::arg("criterion"), nb::arg("seed"),
-        nb::arg("control").none() = nb::none(),
+        nb::arg("control").none() = nb::none(), nb::arg("min_weight_leaf") = 0.0,
         "Grow a tree on the impurity under attack (\"groot\", \"chen-gini\", \"chen-entropy\"); return feature, rank, "
         "left, right and label of its nodes. Events are pairs of a code ``8 * sample + 2 * kind + (label == 1)`` (kind "
         "0 "
@@ -153,7 +153,7 @@ void bindGreedy(nb::module_ &m)
     m.def("grow_on_errors", pyGrowOnErrors, array("lower_rank"), array("upper_rank"), array("offset"), array("first"),
           array("last"), array("label"), array("weight"), nb::arg("n_classes"), nb::arg("max_depth"),
           nb::arg("min_samples_split"), nb::arg("min_samples_leaf"), nb::arg("max_features"), nb::arg("seed"),
-          nb::arg("control").none() = nb::none(),
+          nb::arg("control").none() = nb::none(), nb::arg("min_weight_leaf") = 0.0,
           "Grow a tree on the errors under attack; return feature, index, left, right and label of its nodes. "
           "Stopped, the nodes still open stay leaves.");
 }

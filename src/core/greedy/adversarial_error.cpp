@@ -215,12 +215,18 @@ class ErrorGrowth
         if (best.feature < 0)
             return false;
         Index nLeft = 0, nRight = 0;
+        double weightLeft = 0.0, weightRight = 0.0;
         for (Index const i : Span<Index const>(members_).part(here.begin, here.end - here.begin))
         {
-            nLeft += reachesLeft(problem_.lower(i, best.feature), best.index);
-            nRight += reachesRight(problem_.upper(i, best.feature), best.index);
+            bool const toLeft = reachesLeft(problem_.lower(i, best.feature), best.index);
+            bool const toRight = reachesRight(problem_.upper(i, best.feature), best.index);
+            nLeft += toLeft;
+            nRight += toRight;
+            weightLeft += toLeft ? problem_.weight[i] : 0.0;
+            weightRight += toRight ? problem_.weight[i] : 0.0;
         }
-        if (std::min(nLeft, nRight) < limits_.minSamplesLeaf)
+        if (std::min(nLeft, nRight) < limits_.minSamplesLeaf ||
+            std::min(weightLeft, weightRight) < limits_.minWeightLeaf)
             return false;
         split(node, best, nLeft, nRight);
         return true;

@@ -14,6 +14,7 @@ struct GrowthLimits
     Index minSamplesSplit;  // a node with fewer samples becomes a leaf
     Index minSamplesLeaf;   // a split that leaves fewer samples on one side is not made
     Index maxFeatures;      // how many features, drawn at random, each split may choose from
+    double minWeightLeaf;   // as minSamplesLeaf, for the weight of the samples
 };
 
 // Between which ranks of a feature something lies: a threshold index t inside has lowest < t < highest.

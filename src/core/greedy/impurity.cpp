@@ -288,6 +288,16 @@ class ImpurityGrowth
                              { return event.kind() == Event::lower && goesLeft_[event.sample()] == 1; });
     }
 
+    // Weight of the samples on the lighter side, after they were distributed.
+    [[nodiscard]] double lighterSide(Span<Event const> events) const
+    {
+        std::array<double, 2> sides{};
+        for (Event const event : events)
+            if (event.kind() == Event::lower)
+                sides[goesLeft_[event.sample()]] += problem_.weight[event.sample()];
+        return std::min(sides[0], sides[1]);
+    }
+
     // Divide a segment stably: events of samples that go left first.
     void partition(Span<Event> events)
     {
@@ -318,6 +328,8 @@ class ImpurityGrowth
         Index const n = here.end - here.begin;
         Index const nLeft = distribute(segment(best.feature, here), best.rank);
         if (std::min(nLeft, n - nLeft) < std::max<Index>(limits_.minSamplesLeaf, 1))
+            return;
+        if (limits_.minWeightLeaf > 0.0 && lighterSide(segment(best.feature, here)) < limits_.minWeightLeaf)
             return;
         // Leaves are labelled by the samples of one list; the others are divided only where they are scanned again.
         Index const lists = here.depth + 1 < limits_.maxDepth ? problem_.events.rows() : 1;

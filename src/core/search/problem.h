@@ -49,13 +49,13 @@ struct Problem
     Array<Rank> upperRank;
     Array<Index> nRanks;   // number of ends per feature
     Array<Label> label;    // class of each sample
-    Array<Index> count;    // samples of the data that were merged into it
+    Array<Index> count;    // samples of the data that were merged into it, or what they count towards `minLeaf`
     Array<Weight> weight;  // their weight, in parts
     Array<Event> events;   // ends in order, feature by feature
     Weight penalty = 0;    // cost of a leaf
     Weight forbidden = 0;  // more than any tree costs
     Weight step = 1;       // costs of trees are multiples of this
-    Index minLeaf = 0;     // samples that must reach a leaf and no other
+    Index minLeaf = 0;     // what must reach a leaf and no other: a number of samples, or weight
 
     [[nodiscard]] Span<Rank const> lower(Index feature) const
     {

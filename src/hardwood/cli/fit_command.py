@@ -68,6 +68,7 @@ EngineOption = Annotated[str | None, typer.Option(help="Library to run on, for s
 GapOption = Annotated[float, typer.Option(help="Stop at this relative gap between objective and bound.")]
 PenaltyOption = Annotated[float, typer.Option(help="Cost of a leaf, in units of sample weight.")]
 LeafOption = Annotated[int, typer.Option(help="Samples that must reach each leaf for certain.")]
+LeafShareOption = Annotated[float, typer.Option(help="Share of all weight that must reach each leaf for certain.")]
 HoldoutOption = Annotated[
     float | None,
     typer.Option(
@@ -110,6 +111,7 @@ def fit(
     class_weight: Annotated[ClassWeight, typer.Option(help="Weigh classes equally.")] = ClassWeight.none,
     leaf_penalty: PenaltyOption = 0.0,
     min_samples_leaf: LeafOption = 0,
+    min_weight_fraction_leaf: LeafShareOption = 0.0,
     jobs: JobsOption = 1,
     seed: Annotated[int, typer.Option(help="Seed of the rows held out and of whatever else is random.")] = 0,
     proof: ProofOption = None,
@@ -133,6 +135,7 @@ def fit(
         class_weight=None if class_weight is ClassWeight.none else class_weight.value,
         leaf_penalty=leaf_penalty,
         min_samples_leaf=min_samples_leaf,
+        min_weight_fraction_leaf=min_weight_fraction_leaf,
     )
     _say_suspicions(problem)
     limits = {"time_limit": time_limit, "max_gap": max_gap, "random_state": seed, "n_jobs": n_jobs, "started": started}
@@ -141,8 +144,6 @@ def fit(
     fitted = _Fitted(result, problem, learned_from, judged_by, test, target)
     fitted.save(output)
     fitted.show(output, json=json)
-    if output is not None and not json:
-        typer.echo(f"Model written to {output}. Next: {_next_command(output, test or data, target)}")
     if checkpoint is not None:
         _say_where_it_stands(result, checkpoint, samples.how_to_check(checkpoint), json=json)
     if proof is not None:
@@ -280,6 +281,9 @@ class _Fitted:
         if not _attacks_anything(self.problem):
             typer.echo("\nNothing is attacked: --attack leaves every sample where it is, so this is an ordinary tree.")
         print_table("", ("", *self._columns()), self._rows())
+        if output is not None:
+            judged = self.test or Path(self.learned_from.table.path)
+            typer.echo(f"Model written to {output}. Next: {_next_command(output, judged, self.target)}")
 
     def _columns(self) -> list[str]:
         columns = [f"{self.scores['samples']} learned from"]

@@ -165,8 +165,10 @@ class RobustTreeCV(AnswersOfEnsemble, BaseRobustTree):
         Costs of a leaf to choose from, in units of sample weight.
     cv : int, splitter or iterable
         As in scikit-learn; a number is the number of stratified folds.
-    solver, engine, time_limit, class_weight, min_samples_leaf, missing, categorical_features, solver_options
+    solver, engine, time_limit, class_weight, min_samples_leaf, min_weight_fraction_leaf
         As in `RobustTreeClassifier`; the time limit is for each fit.
+    missing, categorical_features, solver_options
+        As in `RobustTreeClassifier`.
     n_jobs : int or None
         How many fits run at once.
     random_state : int, RandomState or None
@@ -206,6 +208,7 @@ class RobustTreeCV(AnswersOfEnsemble, BaseRobustTree):
         time_limit: float | None = 60.0,
         class_weight: Any = None,
         min_samples_leaf: int = 0,
+        min_weight_fraction_leaf: float = 0.0,
         missing: str = "error",
         categorical_features: Any = "from_dtype",
         solver_options: Any = None,
@@ -224,6 +227,7 @@ class RobustTreeCV(AnswersOfEnsemble, BaseRobustTree):
         self.time_limit = time_limit
         self.class_weight = class_weight
         self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.missing = missing
         self.categorical_features = categorical_features
         self.solver_options = solver_options
@@ -301,7 +305,12 @@ class RobustTreeCV(AnswersOfEnsemble, BaseRobustTree):
         self.best_score_ = float(np.mean(scores[best]))
 
     def _problem_parameters(self) -> dict[str, Any]:
-        return {"max_depth": 0, "class_weight": self.class_weight, "min_samples_leaf": self.min_samples_leaf}
+        return {
+            "max_depth": 0,
+            "class_weight": self.class_weight,
+            "min_samples_leaf": self.min_samples_leaf,
+            "min_weight_fraction_leaf": self.min_weight_fraction_leaf,
+        }
 
     def _learner(self, candidate: Candidate, attack: AttackModel) -> RobustTreeClassifier:
         return RobustTreeClassifier(
@@ -313,6 +322,7 @@ class RobustTreeCV(AnswersOfEnsemble, BaseRobustTree):
             time_limit=self.time_limit,
             class_weight=self.class_weight,
             min_samples_leaf=self.min_samples_leaf,
+            min_weight_fraction_leaf=self.min_weight_fraction_leaf,
             missing=self.missing,
             categorical_features=self.categorical_features,
             solver_options=self.solver_options,

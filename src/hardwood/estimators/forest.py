@@ -13,6 +13,7 @@ from hardwood.arrays import FloatArray
 from hardwood.ensembles.forest import OptimalLearner, averaging, grow_forest, voting
 from hardwood.estimators.base import LAPLACE, seed_of
 from hardwood.estimators.ensembles import BaseRobustEnsemble, seconds_left
+from hardwood.problem.problem import check_leaf_limits
 from hardwood.solvers.greedy import GreedyLearner, count_features
 from hardwood.solvers.options import TIME_LIMIT, Flag, Number, OneOf, Option, Whole, count_threads
 from hardwood.tree.tree import Tree
@@ -54,6 +55,9 @@ class RobustForestClassifier(BaseRobustEnsemble):
     min_samples_split, min_samples_leaf : int
     robust_weight : float
         As in `GreedyRobustTreeClassifier`, for ``base="greedy"``.
+    min_weight_fraction_leaf : float
+        Share of the weight of each tree's bootstrap sample that every leaf of it must hold; as in
+        `GreedyRobustTreeClassifier` and, for ``base="search"``, in `RobustTreeClassifier`.
     max_features : None, "sqrt", "log2", int or float
         How many features, drawn at random, each split of a greedy tree or each optimal tree may use.
     bootstrap : bool
@@ -102,6 +106,7 @@ class RobustForestClassifier(BaseRobustEnsemble):
         impurity: str = "gini",
         min_samples_split: int = 2,
         min_samples_leaf: int = 1,
+        min_weight_fraction_leaf: float = 0.0,
         max_features: Any = "sqrt",
         robust_weight: float = 1.0,
         bootstrap: bool = True,
@@ -124,6 +129,7 @@ class RobustForestClassifier(BaseRobustEnsemble):
         self.impurity = impurity
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_features = max_features
         self.robust_weight = robust_weight
         self.bootstrap = bootstrap
@@ -152,9 +158,13 @@ class RobustForestClassifier(BaseRobustEnsemble):
             parameter.check(getattr(self, parameter.name))
         limit = TIME_LIMIT.check(self.time_limit)
         problem, attack = self._make_problem(X, y, sample_weight, self.max_depth)
+        learner = self._learner(problem.n_features)
+        if isinstance(learner, OptimalLearner):
+            problem = problem.replace(min_weight_fraction_leaf=self.min_weight_fraction_leaf)
+            check_leaf_limits(problem)
         grown = grow_forest(
             problem,
-            self._learner(problem.n_features),
+            learner,
             self.n_estimators,
             bootstrap=self.bootstrap,
             n_jobs=count_threads(self.n_jobs),

@@ -44,7 +44,10 @@ class RobustTreeClassifier(BaseRobustTree):
     leaf_penalty : float
         Cost of a leaf, in units of sample weight.
     min_samples_leaf : int
-        Each leaf must be reached for certain by so many samples.
+        Each leaf must be reached for certain, it and no other, by so many samples.
+    min_weight_fraction_leaf : float
+        The same for a share of the weight of all samples, class weights included (as in scikit-learn; at most 0.5). One
+        of the two can be set. Solvers other than ``"search"`` and ``"greedy"`` refuse both.
     missing : {"error", "reachable"}
         What to do with missing values (NaN). ``"reachable"``: such a value may be anything, so that in training and
         under attack it reaches both sides of a split; `predict` sends it where more training weight went.
@@ -90,6 +93,7 @@ class RobustTreeClassifier(BaseRobustTree):
         class_weight: Any = None,
         leaf_penalty: float = 0.0,
         min_samples_leaf: int = 0,
+        min_weight_fraction_leaf: float = 0.0,
         missing: str = "error",
         categorical_features: Any = "from_dtype",
         solver_options: Any = None,
@@ -110,6 +114,7 @@ class RobustTreeClassifier(BaseRobustTree):
         self.class_weight = class_weight
         self.leaf_penalty = leaf_penalty
         self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.missing = missing
         self.categorical_features = categorical_features
         self.solver_options = solver_options
@@ -131,6 +136,7 @@ class RobustTreeClassifier(BaseRobustTree):
             "class_weight": self.class_weight,
             "leaf_penalty": self.leaf_penalty,
             "min_samples_leaf": self.min_samples_leaf,
+            "min_weight_fraction_leaf": self.min_weight_fraction_leaf,
         }
 
     def _solve(self, problem: Problem, started: float, interrupt: Interrupt | None = None) -> Result:
@@ -178,6 +184,8 @@ class GreedyRobustTreeClassifier(BaseRobustTree):
         A node with fewer samples becomes a leaf.
     min_samples_leaf : int
         A split that leaves fewer samples on one side, as the attacker distributes them, is not made.
+    min_weight_fraction_leaf : float
+        The same for a share of the weight of all samples, class weights included.
     max_features : None, "sqrt", "log2", int or float
         How many features, drawn at random, each split may choose from.
     robust_weight : float
@@ -203,6 +211,7 @@ class GreedyRobustTreeClassifier(BaseRobustTree):
         impurity: str = "gini",
         min_samples_split: int = 2,
         min_samples_leaf: int = 1,
+        min_weight_fraction_leaf: float = 0.0,
         max_features: Any = None,
         robust_weight: float = 1.0,
         class_weight: Any = None,
@@ -216,6 +225,7 @@ class GreedyRobustTreeClassifier(BaseRobustTree):
         self.impurity = impurity
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_features = max_features
         self.robust_weight = robust_weight
         self.class_weight = class_weight

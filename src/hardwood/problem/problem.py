@@ -21,6 +21,7 @@ from hardwood.data.weights import training_weights
 from hardwood.errors import InvalidInputError
 from hardwood.problem.boxes import Boxes, Reach, limits_of, reach_under_attack
 from hardwood.problem.endpoints import Endpoints, FeatureEnds, rank_ends
+from hardwood.problem.leaf_limit import LeafLimit, leaf_limit
 from hardwood.problem.merged import MergedBoxes, is_whole
 from hardwood.problem.prices import BoxPrices
 
@@ -54,6 +55,8 @@ class Problem:
         Added to the objective for every leaf.
     min_samples_leaf : int
         Every leaf of a tree with a split must be reached for certain (it and no other leaf) by so many samples.
+    min_weight_fraction_leaf : float
+        The same for a share of the weight of all samples, class weights included; one of the two can be set.
     allows_missing : bool
         Whether values may be missing; such a value reaches both sides of every split. In `values` the median of the
         feature stands for it.
@@ -78,6 +81,7 @@ class Problem:
     feature_names: tuple[str, ...] | None = None
     leaf_penalty: float = 0.0
     min_samples_leaf: int = 0
+    min_weight_fraction_leaf: float = 0.0
     allows_missing: bool = False
     encoding: CategoryEncoding | None = None
     rounding: FloatArray = field(default_factory=EXACT_DOUBLE.copy)
@@ -209,6 +213,18 @@ class Problem:
         """Whether weights and penalty are whole numbers, so that objectives are too."""
         return is_whole(self.weight) and float(self.leaf_penalty).is_integer()
 
+    @property
+    def leaf_limit_name(self) -> str | None:
+        """Which parameter sets a least size of leaves, if any does."""
+        if self.min_samples_leaf > 0:
+            return "min_samples_leaf"
+        return "min_weight_fraction_leaf" if self.min_weight_fraction_leaf > 0 else None
+
+    @cached_property
+    def leaf_limit(self) -> LeafLimit | None:
+        """What each leaf must hold for certain (`hardwood.problem.leaf_limit`); None if there is no such limit."""
+        return leaf_limit(self.min_samples_leaf, self.min_weight_fraction_leaf, self.weight)
+
     @cached_property
     def limits(self) -> Limits | None:
         """Which features are whole numbers and between which bounds they lie; None if nothing is known of that."""
@@ -232,6 +248,7 @@ def prepare(
     class_weight: Mapping[Any, float] | str | None = None,
     leaf_penalty: float = 0.0,
     min_samples_leaf: int = 0,
+    min_weight_fraction_leaf: float = 0.0,
     feature_names: tuple[str, ...] | None = None,
     missing: str = "error",
     categorical_features: Any = None,
@@ -246,17 +263,15 @@ def prepare(
     attack : anything `AttackModel.parse` takes
     max_depth : int
     sample_weight : array-like of shape (n_samples,) or None, non-negative, not all zero
-    class_weight : mapping, "balanced" or None
-        Multiplies the weight of each class, as in scikit-learn.
-    leaf_penalty, min_samples_leaf
+    class_weight : mapping, "balanced" or None, multiplies the weight of each class, as in scikit-learn
+    leaf_penalty, min_samples_leaf, min_weight_fraction_leaf
         See the class.
     feature_names : tuple of str or None
         Names of the columns, where X does not carry them itself.
     missing : {"error", "reachable"}
-        What to do with missing values (NaN): refuse them, or let them reach both sides of every split.
+        Refuse missing values (NaN), or let them reach both sides of every split.
     keep_weightless : bool
-        Whether samples of weight zero take part: their boxes then count for margins and certain leaves. Their classes
-        are kept in any case.
+        Whether samples of weight zero take part, in margins and certain leaves; their classes are kept in any case.
     categorical_features : "from_dtype", sequence of names or indices, CategoryEncoding or None
         Columns that hold categories; see `hardwood.data.categories`.
     """
@@ -275,25 +290,35 @@ def prepare(
         feature_names=table.names,
         leaf_penalty=_non_negative(leaf_penalty, "leaf_penalty"),
         min_samples_leaf=_whole_number(min_samples_leaf, "min_samples_leaf"),
+        min_weight_fraction_leaf=_half_at_most(min_weight_fraction_leaf, "min_weight_fraction_leaf"),
         allows_missing=allows_missing,
         encoding=encoding,
         rounding=table.rounding,
         attack=model,
-        prices=_prices_of(reach, min_samples_leaf),
+        prices=_prices_of(reach),
     )
+    check_leaf_limits(problem)
     return problem if keep_weightless or np.all(weight > 0) else problem.take(np.flatnonzero(weight > 0))
 
 
-def _prices_of(reach: Reach, min_samples_leaf: int) -> BoxPrices | None:
-    if reach.prices is None:
-        return None
-    if min_samples_leaf:
-        raise InvalidInputError(
-            "min_samples_leaf counts samples that reach a leaf whatever the attacker does, which is not known for "
-            "attackers with a budget or one-hot groups; leave it 0"
-        )
-    assert isinstance(reach.prices, BoxPrices)
+def _prices_of(reach: Reach) -> BoxPrices | None:
+    assert reach.prices is None or isinstance(reach.prices, BoxPrices)
     return reach.prices
+
+
+def check_leaf_limits(problem: Problem) -> None:
+    """Raise where a least size of leaves has no meaning, or two of them are set."""
+    if problem.prices is not None and problem.leaf_limit_name is not None:
+        raise InvalidInputError(
+            f"{problem.leaf_limit_name} counts samples that reach a leaf whatever the attacker does, which is not "
+            "known for attackers with a budget or one-hot groups; leave it 0"
+        )
+    if problem.min_samples_leaf > 0 and problem.min_weight_fraction_leaf > 0:
+        raise InvalidInputError(
+            f"min_samples_leaf={problem.min_samples_leaf} and min_weight_fraction_leaf="
+            f"{problem.min_weight_fraction_leaf:g}: leaves can be measured in samples or in weight, not in both; set "
+            "one of them to 0"
+        )
 
 
 class _Samples(NamedTuple):
@@ -371,4 +396,10 @@ def _whole_number(value: Any, name: str) -> int:
 def _non_negative(value: Any, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 <= value < np.inf:
         raise InvalidInputError(f"{name}={value!r}; it must be a finite number >= 0")
+    return float(value)
+
+
+def _half_at_most(value: Any, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 <= value <= 0.5:
+        raise InvalidInputError(f"{name}={value!r}; it must be a share between 0 and 0.5")
     return float(value)

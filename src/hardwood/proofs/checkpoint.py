@@ -204,8 +204,8 @@ def open_checkpoint(place: Checkpoint, problem: Problem, *, wait: bool = False) 
 
     Raises `InvalidInputError` if it is about something else, naming what differs.
     """
-    if problem.min_samples_leaf > 0:
-        raise InvalidInputError("a checkpoint becomes a proof, which cannot speak of min_samples_leaf")
+    if problem.leaf_limit_name is not None:
+        raise InvalidInputError(f"a checkpoint becomes a proof, which cannot speak of {problem.leaf_limit_name}")
     if os.path.exists(place.path) and not os.path.isfile(place.path):
         raise InvalidInputError(f"cannot keep a checkpoint in {place.path}: it is no ordinary file")
 

@@ -64,8 +64,8 @@ def write_proof(
     extra : dict or None
         Further entries of the header, which whoever checks the proof does not look at.
     """
-    if problem.min_samples_leaf > 0:
-        raise InvalidInputError("a proof cannot speak of min_samples_leaf; learn without it to get one")
+    if problem.leaf_limit_name is not None:
+        raise InvalidInputError(f"a proof cannot speak of {problem.leaf_limit_name}; learn without it to get one")
     model = SearchModel.of(problem, PlainRanks.of(problem))
     parts = parts_to_prove(bound, model)
     header = header_of(

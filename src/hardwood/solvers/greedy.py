@@ -14,7 +14,7 @@ Three criteria, all top-down:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,10 +22,12 @@ from hardwood import _core
 from hardwood.arrays import FloatArray, Int32Array, IntArray
 from hardwood.errors import InvalidInputError, StoppedError
 from hardwood.problem.endpoints import index_of, midpoint
+from hardwood.problem.leaf_limit import least_weight
 from hardwood.problem.problem import Problem
 from hardwood.solvers.options import AnyOf, Nothing, Number, OneOf, Option, Share, Whole, check_options
 from hardwood.solvers.registry import Solver, register
 from hardwood.solvers.run import Run
+from hardwood.solvers.starts import repaired
 from hardwood.tree.index_tree import IndexTree
 
 CRITERIA = ("groot", "chen", "adversarial-error")
@@ -43,6 +45,12 @@ OPTIONS = (
     Option("impurity", "gini", OneOf(IMPURITIES), "what criterion='chen' measures"),
     Option("min_samples_split", 2, Whole(2), "a node with fewer samples becomes a leaf"),
     Option("min_samples_leaf", 1, Whole(1), "a split that leaves fewer samples on one side is not made"),
+    Option(
+        "min_weight_fraction_leaf",
+        0.0,
+        Number(0, 0.5),
+        "a split that leaves less than this share of all weight on one side is not made",
+    ),
     MAX_FEATURES,
     Option("robust_weight", 1.0, Number(0, 1), "share of the movable samples that the attacker really moves"),
 )
@@ -57,11 +65,13 @@ class GreedySolver(Solver):
     summary = "GROOT, Chen et al. or FPRDT: greedy on impurity or errors under attack; no proof, milliseconds"
     proves = False
     ranks_ends = False
+    supports_leaf_limits = True
     options = OPTIONS
 
     def _run(self, problem: Problem, run: Run) -> None:
-        learner, rng = GreedyLearner(**run.options), np.random.default_rng(run.random_state)
-        run.report(learner.grow(problem, rng, control=run.control))
+        learner, rng = GreedyLearner(**run.options).within(problem), np.random.default_rng(run.random_state)
+        # The problem counts what reaches a leaf for certain, the learner what its criterion sends there.
+        run.report(repaired(learner.grow(problem, rng, control=run.control), problem))
 
 
 MOST_SAMPLES = 2**28 - 1
@@ -130,6 +140,8 @@ class GreedyLearner:
         A node with fewer samples becomes a leaf.
     min_samples_leaf : int
         A split that leaves fewer samples on one side, as the criterion distributes them, is not made.
+    min_weight_fraction_leaf : float
+        The same for a share of the weight of all samples that take part.
     max_features : None, "sqrt", "log2", int or float
         How many features, drawn at random, each split may choose from; None for all.
     robust_weight : float
@@ -141,6 +153,7 @@ class GreedyLearner:
     impurity: str = "gini"
     min_samples_split: int = 2
     min_samples_leaf: int = 1
+    min_weight_fraction_leaf: float = 0.0
     max_features: int | float | str | None = None
     robust_weight: float = 1.0
 
@@ -152,6 +165,14 @@ class GreedyLearner:
             raise InvalidInputError(
                 f"robust_weight={self.robust_weight!r} has no meaning for criterion='adversarial-error'; leave it at 1"
             )
+
+    def within(self, problem: Problem) -> GreedyLearner:
+        """Return a learner that keeps the limits of a problem on leaves, too."""
+        return replace(
+            self,
+            min_samples_leaf=max(self.min_samples_leaf, problem.min_samples_leaf),
+            min_weight_fraction_leaf=max(self.min_weight_fraction_leaf, problem.min_weight_fraction_leaf),
+        )
 
     def grow(
         self,
@@ -216,6 +237,7 @@ class GreedyLearner:
             "groot" if self.criterion == "groot" else f"chen-{self.impurity}",
             int(rng.integers(2**31)),
             control,
+            least_weight(self.min_weight_fraction_leaf, weight),
         )
         index = np.full(len(feature), -1)
         is_split = left >= 0
@@ -247,6 +269,7 @@ class GreedyLearner:
             *sizes,
             int(rng.integers(2**31)),
             control,
+            least_weight(self.min_weight_fraction_leaf, weight),
         )
         return IndexTree(*arrays)
 

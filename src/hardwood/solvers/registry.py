@@ -66,7 +66,7 @@ class Solver(ABC):
     options: ClassVar[tuple[Option, ...]] = ()
     supports_float_weights: ClassVar[bool] = True
     supports_leaf_penalty: ClassVar[bool] = False
-    supports_min_samples_leaf: ClassVar[bool] = False
+    supports_leaf_limits: ClassVar[bool] = False
     supports_spreading: ClassVar[bool] = False
     supports_prices: ClassVar[bool] = False
 
@@ -99,7 +99,7 @@ class Solver(ABC):
                 "weights that are not whole numbers",
             ),
             (problem.leaf_penalty > 0, self.supports_leaf_penalty, "leaf_penalty"),
-            (problem.min_samples_leaf > 0, self.supports_min_samples_leaf, "min_samples_leaf"),
+            (problem.leaf_limit_name is not None, self.supports_leaf_limits, str(problem.leaf_limit_name)),
             (problem.prices is not None, self.supports_prices, "attackers with a budget or one-hot groups"),
         ):
             if asked and not can:

@@ -46,7 +46,7 @@ def as_start(start: Start, problem: Problem, grow_greedily: Callable[[Problem], 
     if start is None:
         return None
     if isinstance(start, str) and start == "greedy":
-        return repaired(grow_greedily(problem.replace(leaf_penalty=0.0, min_samples_leaf=0)), problem)
+        return repaired(grow_greedily(without_leaf_limits(problem)), problem)
     if isinstance(start, Tree):
         if start.n_features != problem.n_features:
             raise InvalidInputError(
@@ -92,13 +92,19 @@ def without_needless_splits(tree: IndexTree, problem: Problem) -> IndexTree:
     return index_tree_of(grow((0, np.arange(problem.n_samples)), look))
 
 
+def without_leaf_limits(problem: Problem) -> Problem:
+    """Return the problem with leaves as small and as cheap as anyone likes."""
+    return problem.replace(leaf_penalty=0.0, min_samples_leaf=0, min_weight_fraction_leaf=0.0)
+
+
 def repaired(tree: IndexTree, problem: Problem) -> IndexTree:
     """Turn splits into leaves where a leaf would be too small, or where a split does not pay for its leaves.
 
     Samples that reach both sides count on both, so a split may go that would just have paid; what is left keeps
-    ``min_samples_leaf``.
+    ``min_samples_leaf`` and ``min_weight_fraction_leaf``.
     """
-    if problem.min_samples_leaf == 0 and problem.leaf_penalty == 0:
+    limit = problem.leaf_limit
+    if limit is None and problem.leaf_penalty == 0:
         return tree
 
     leaf: list[tuple[int, float, bool]] = []  # answer and cost of each node as a leaf, and whether it may be one
@@ -106,7 +112,7 @@ def repaired(tree: IndexTree, problem: Problem) -> IndexTree:
     def look(state: tuple[int, IntArray, BoolArray]) -> Leaf | Fork[Any]:
         node, here, certain = state
         weight = np.bincount(problem.label[here], problem.weight[here], problem.n_classes)
-        large_enough = node == 0 or int(np.count_nonzero(certain)) >= problem.min_samples_leaf
+        large_enough = node == 0 or limit is None or int(limit.measure[here[certain]].sum()) >= limit.least
         leaf.append((int(np.argmax(weight)), float(weight.sum() - weight.max()) + problem.leaf_penalty, large_enough))
         if tree.left[node] < 0 or not large_enough:
             return Leaf(leaf[-1][0])
@@ -126,7 +132,7 @@ def repaired(tree: IndexTree, problem: Problem) -> IndexTree:
             continue
         sides = draft.left[node], draft.right[node]
         split_cost = sum(cost[child] for child in sides)
-        if split_cost >= cost[node] or not all(leaf[child][2] for child in sides):
+        if (problem.leaf_penalty > 0 and split_cost >= cost[node]) or not all(leaf[child][2] for child in sides):
             draft.cut(node, leaf[node][0])
         else:
             cost[node] = split_cost

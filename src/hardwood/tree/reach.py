@@ -55,18 +55,20 @@ def reached_nodes(tree: Tree, problem: Problem) -> BoolArray:
     return _core.reached_nodes(tree.feature, tree.threshold, tree.left, tree.right, problem.lower, problem.upper)
 
 
-def certain_counts(tree: Tree, problem: Problem) -> IntArray:
-    """Return, for each leaf in order of its number, how many samples reach it and no other leaf."""
+def certain_sizes(tree: Tree, problem: Problem, measure: IntArray) -> IntArray:
+    """Return, for each leaf in order of its number, how much the samples measure that reach it and no other leaf."""
     reached = reached_nodes(tree, problem)[:, tree.left < 0]
-    return np.asarray(np.count_nonzero(reached[reached.sum(axis=1) == 1], axis=0), dtype=np.int64)
+    is_certain = reached.sum(axis=1) == 1
+    leaf = reached[is_certain].argmax(axis=1)
+    return np.bincount(leaf, measure[is_certain], reached.shape[1]).astype(np.int64)
 
 
 def objective(tree: Tree, problem: Problem) -> float:
     """Weighted robust errors plus leaf penalty; infinite if the tree breaks a limit of the problem."""
     if tree.depth > problem.max_depth:
         return float("inf")
-    too_small = problem.min_samples_leaf > 0 and certain_counts(tree, problem).min() < problem.min_samples_leaf
-    if too_small and tree.n_leaves > 1:
+    limit = problem.leaf_limit
+    if limit is not None and tree.n_leaves > 1 and certain_sizes(tree, problem, limit.measure).min() < limit.least:
         return float("inf")
     lost = float(problem.weight[robust_errors(tree, problem)].sum())
     return lost + problem.leaf_penalty * tree.n_leaves

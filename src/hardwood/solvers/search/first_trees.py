@@ -49,7 +49,8 @@ def _start_from_sample(problem: Problem, run: Run) -> None:
     if not problem.weight[chosen].any() or run.should_stop():
         return
     fields = ("values", "lower", "upper", "label", "weight")
-    part = problem.replace(**{name: getattr(problem, name)[chosen] for name in fields}, min_samples_leaf=0)
+    changes = {name: getattr(problem, name)[chosen] for name in fields}
+    part = problem.replace(**changes, min_samples_leaf=0, min_weight_fraction_leaf=0.0)
     limit = None if np.isinf(run.remaining()) else run.remaining() / 10
     options = {"effort": SAMPLE_EFFORT}
     answer = solve(

@@ -94,19 +94,20 @@ class SearchModel:
         most_leaves = _most_leaves(problem, len(merged))
         exact_scale, step, scaled, penalty = _whole_parts(problem, merged, most_leaves)
         forbidden = int(scaled.sum()) + penalty * most_leaves + 1
+        limit = problem.leaf_limit
         core = _core.SearchProblem(
             ranks.lower_rank,
             ranks.upper_rank,
             first,
             ranks.n_ranks,
             problem.label[first],
-            merged.count,
+            merged.count if limit is None else merged.total_of_whole(limit.measure),
             scaled,
             n_classes=problem.n_classes,
             penalty=penalty,
             forbidden=forbidden,
             step=step,
-            min_leaf=problem.min_samples_leaf,
+            min_leaf=0 if limit is None else limit.least,
         )
         rounded_off = 0.0
         if not problem.has_integer_weights:

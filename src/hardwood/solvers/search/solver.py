@@ -35,7 +35,7 @@ class SearchSolver(Solver):
     name = "search"
     summary = "exact branch and bound of our own; proves optimality, usually in seconds"
     supports_leaf_penalty = True
-    supports_min_samples_leaf = True
+    supports_leaf_limits = True
     supports_spreading = True
     supports_prices = True
     options: ClassVar[tuple[Option, ...]] = (
