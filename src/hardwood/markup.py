@@ -30,6 +30,18 @@ def facts(rows: Mapping[str, object]) -> str:
     return f"<table>{cells}</table>"
 
 
+def table(columns: Sequence[object], rows: Sequence[Sequence[object]]) -> str:
+    """Return a table with a row of headings; the first cell of each row names it."""
+    head = "".join(f"<th scope='col' style='text-align:left'>{escaped(name)}</th>" for name in columns)
+    body = "".join(
+        f"<tr><th scope='row' style='text-align:left'>{escaped(row[0])}</th>"
+        + "".join(f"<td>{escaped(value)}</td>" for value in row[1:])
+        + "</tr>"
+        for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
 def folded(title: str, body: str) -> str:
     """Return HTML that opens with a click."""
     return f"<details><summary>{escaped(title)}</summary>{body}</details>"

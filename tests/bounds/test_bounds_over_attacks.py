@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -158,6 +160,38 @@ def test_the_feature_report_is_the_bound_of_the_changed_data(tiny: TinyProblem) 
     assert np.all(report.loss_if_dropped >= 0)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_columns_of_categories_and_gaps_are_reported_as_wholes(seed: int) -> None:
+    import pandas as pd
+
+    rng = np.random.default_rng(seed)
+    n = 40
+    length = rng.integers(0, 8, n).astype(float)
+    length[rng.random(n) < 0.1] = np.nan
+    frame = pd.DataFrame(
+        {
+            "colour": rng.choice(["red", "green", "blue"], n),
+            "length": length,
+            "links": rng.integers(0, 6, n),
+        }
+    )
+    y = np.where(rng.random(n) < 0.8, (frame["links"] > 2) ^ (frame["colour"] == "red"), rng.random(n) < 0.5)
+    attack: dict[str, Any] = {"length": 1.0, "links": 1.0, "colour": {"red", "green", "blue"}}
+    told: dict[str, Any] = {"categorical_features": ["colour"], "missing": "reachable"}
+    report = robust_feature_report(frame, y, attack, **told)
+    assert report.features == tuple(frame.columns)
+    assert report.bound == adversarial_accuracy_bound(frame, y, attack, **told).bound
+    for j, name in enumerate(frame.columns):
+        spared = {other: reach for other, reach in attack.items() if other != name}
+        assert report.bound_if_untouchable[j] == adversarial_accuracy_bound(frame, y, spared, **told).bound
+        rest: dict[str, Any] = {
+            **told,
+            "categorical_features": [other for other in ["colour"] if other != name] or None,
+        }
+        bound = adversarial_accuracy_bound(frame.drop(columns=name), y, spared, **rest).bound
+        assert report.bound_if_dropped[j] == bound
+
+
 def test_the_feature_report_ranks_what_is_worth_hardening() -> None:
     import pandas as pd
 
@@ -169,3 +203,7 @@ def test_the_feature_report_ranks_what_is_worth_hardening() -> None:
     assert report.bound_if_dropped.tolist() == [0.5, 0.5]
     assert [row["feature"] for row in report.to_dict()["features"]] == ["signal", "noise"]
     assert "signal" in str(report).splitlines()[2]
+    assert "<td>100.0%</td>" in report._repr_html_()
+    hostile = robust_feature_report(frame.set_axis(["<script>", "b"], axis=1), ["a", "b", "a", "b"], 1)
+    assert "&lt;script&gt;" in hostile._repr_html_()
+    assert "<script>" not in hostile._repr_html_()

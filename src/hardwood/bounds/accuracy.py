@@ -178,6 +178,8 @@ def adversarial_accuracy_bound(
     sample_weight: Any = None,
     *,
     feature_names: tuple[str, ...] | None = None,
+    missing: str = "error",
+    categorical_features: Any = None,
     memory_limit: int = MEMORY_LIMIT,
 ) -> AccuracyBound:
     """Bound the adversarial accuracy that any model can reach on these samples.
@@ -193,6 +195,8 @@ def adversarial_accuracy_bound(
         so that `errors` is never above the truth.
     feature_names : tuple of str or None
         Names of the columns, where X does not carry them itself.
+    missing, categorical_features
+        As in `RobustTreeClassifier`; by default there are neither gaps nor categories.
     memory_limit : int
         Bytes that conflicts may take. Conflicts are looked up as they are needed and few are kept, so that this
         is hardly ever reached; if it is, the result says so (`complete`).
@@ -203,7 +207,16 @@ def adversarial_accuracy_bound(
         Exact for two classes. For more, finding the truth is NP-hard: `errors` comes from the half-integral
         relaxation, raised by odd cycles and cliques where that is cheap, and `exact` tells whether it is the truth.
     """
-    problem = prepare(X, y, attack, max_depth=0, sample_weight=sample_weight, feature_names=feature_names)
+    problem = prepare(
+        X,
+        y,
+        attack,
+        max_depth=0,
+        sample_weight=sample_weight,
+        feature_names=feature_names,
+        missing=missing,
+        categorical_features=categorical_features,
+    )
     return bound_problem(problem, memory_limit=memory_limit)
 
 

@@ -69,10 +69,9 @@ def bound(
         write_bound_proof(result, proof, target=target)
     report = None
     if features:
-        if samples.encoding is not None or reading.allows_missing:
-            raise InvalidInputError("--features works on numbers only; leave it out, or the categories and gaps")
+        untouched = samples.problem("0", None, None, max_depth=0)
         with progress_bar(not json, "features") as progress:
-            report = bound_features(problem, progress)
+            report = bound_features(problem, progress, untouched=untouched)
     described = problem.known_attack.describe(samples.features)
     if json:
         print_json(_bound_data(result, samples, described, report))

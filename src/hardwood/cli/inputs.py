@@ -17,6 +17,7 @@ from hardwood.cli.output import how_to_check
 from hardwood.cli.reading import Reading
 from hardwood.data.categories import CategoryEncoding
 from hardwood.data.csv import CsvTable
+from hardwood.data.holdout import hold_out
 from hardwood.ensembles.model_file import EnsembleModel
 from hardwood.ensembles.scores import Ensemble
 from hardwood.errors import InvalidInputError
@@ -122,18 +123,8 @@ class Samples:
 
     def hold_out(self, share: float, seed: int) -> tuple[Samples, Samples]:
         """Split into samples to learn from and samples to test on, stratified by class."""
-        from sklearn.model_selection import train_test_split
-
-        if not 0 < share < 1:
-            raise InvalidInputError(f"{share:g} of the data cannot be held out; it must be above 0 and below 1")
-        rows = np.arange(len(self.y))
-        try:
-            kept, held_out = train_test_split(rows, stratify=self.y, test_size=share, random_state=seed)
-        except ValueError as error:
-            raise InvalidInputError(
-                f"{share:g} of the data cannot be held out with all classes on both sides: {error}"
-            ) from error
-        return self.take(np.sort(kept)), self.take(np.sort(held_out))
+        kept, held_out = hold_out(self.y, share, seed)
+        return self.take(kept), self.take(held_out)
 
     def how_to_check(self, proof: Path) -> str:
         """Return how a proof about these samples can be checked."""

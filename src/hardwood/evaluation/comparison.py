@@ -20,6 +20,7 @@ from hardwood.attack.model import AttackModel
 from hardwood.bounds import matching_bound
 from hardwood.data.categories import CategoryEncoding
 from hardwood.data.frames import Table, check_finite
+from hardwood.data.holdout import hold_out
 from hardwood.data.labels import as_labels
 from hardwood.data.weights import as_weights, weighted_share
 from hardwood.ensembles.conversion import as_ensemble
@@ -360,14 +361,7 @@ def _split_rows(y: NDArray[Any], test_size: float, seed: int) -> list[IntArray]:
         raise InvalidInputError(f"test_size={test_size!r}; it must be at least 0 and below 1")
     if test_size == 0:
         return [np.arange(len(y))]
-    from sklearn.model_selection import train_test_split
-
-    try:
-        return list(train_test_split(np.arange(len(y)), stratify=y, test_size=test_size, random_state=seed))
-    except ValueError as error:
-        raise InvalidInputError(
-            f"{test_size:g} of the data cannot be held out with all classes on both sides: {error}"
-        ) from error
+    return list(hold_out(y, test_size, seed))
 
 
 def _choose(names: Sequence[str] | None, problem: Problem) -> tuple[list[Method], dict[str, str]]:

@@ -266,8 +266,7 @@ def prepare(
     class_weight : mapping, "balanced" or None, multiplies the weight of each class, as in scikit-learn
     leaf_penalty, min_samples_leaf, min_weight_fraction_leaf
         See the class.
-    feature_names : tuple of str or None
-        Names of the columns, where X does not carry them itself.
+    feature_names : tuple of str or None, where X does not carry names itself
     missing : {"error", "reachable"}
         Refuse missing values (NaN), or let them reach both sides of every split.
     keep_weightless : bool
