@@ -313,6 +313,10 @@ class RootSearch:
         """Return parts (feature, first, end) that were not begun; if none, the next call may find some."""
     def take_settled(self) -> list[tuple[int, int, int, int]]:
         """Return what was settled since the last call: feature, first, end, and what every tree there costs."""
+    def take_piece(self, seconds: float) -> tuple[bytes, list[tuple[int, int, int, int]], bytes] | None:
+        """Return records, parts settled since the last piece and the state behind them; None if it takes too long."""
+    def load(self, state: bytes) -> None:
+        """Go on from the state of an earlier search, behind its records."""
     def n_candidates(self, feature: int) -> int:
         """Return how many thresholds of a feature need to be searched at the root."""
     def wait(self, seconds: float) -> tuple[list[tuple[int, IntArray]], int, int, bool]:

@@ -41,12 +41,18 @@ def problem_of(seed: int) -> tuple[Any, Any, Any, Problem]:
 
 
 def break_off(path: Path, rng: random.Random) -> None:
-    """Leave what a process leaves that is killed: a torn last member, or one that was written amid a claim."""
+    """Leave what a process leaves that is killed: a torn last member, or one that was written amid a claim.
+
+    In half of the cases nothing is torn, so that the next sitting goes on with the streams and states that are there.
+    """
+    if rng.random() < 0.5:
+        return
     with path.open("rb") as stream:
         members = list(read_members(stream))
     content = path.read_bytes()
-    last = members[-1]
-    entries = read_note(last.content) if len(members) > 1 else {}
+    pieces = [member for member in members[1:] if "stream" in read_note(member.content)]
+    last = pieces[-1] if pieces else members[-1]
+    entries = read_note(last.content) if pieces else {}
     if "stream" not in entries or rng.random() < 0.5:
         cut = rng.randrange(members[0].end, len(content) + 1)
         path.write_bytes(content[:cut])
@@ -69,7 +75,7 @@ def check_cuts(seed: int, path: Path) -> int:
         stopped = solve(problem, checkpoint=path, n_jobs=rng.choice([1, 2, 3]), options={"effort": rng.randrange(3000)})
         if stopped.status is Status.OPTIMAL:
             break
-        assert stopped.bound <= whole.objective
+        assert stopped.bound <= whole.objective * (1 + 1e-12)
         break_off(path, rng)
         cuts += 1
     with warnings.catch_warnings():
@@ -114,11 +120,12 @@ def test_a_stopped_search_goes_on_where_it_was(tmp_path: Path) -> None:
         assert saved.is_scouted
         assert saved.settled
         assert saved.tree is not None
+        assert [number for number, _ in saved.streams_to_go_on_with()] == [0]
     result = solve(problem, checkpoint=tmp_path / "run.hwp")
     assert result.objective == solve(problem).objective
     verdict = hardwood_checker.check(tmp_path / "run.hwp", X, y)
     assert verdict.is_optimal
-    assert verdict.records["RESET"] >= 2
+    assert verdict.records["RESET"] == 1  # the second sitting went on with the stream of the first
 
 
 def test_a_finished_checkpoint_answers_at_once(tmp_path: Path) -> None:

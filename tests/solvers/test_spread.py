@@ -77,7 +77,7 @@ def test_an_estimator_takes_the_address_of_a_scheduler(client: Any) -> None:
 def test_a_slice_without_its_station_says_so(client: Any) -> None:
     _, _, problem = problem_of(3)
     commission = Commission(problem, {}, 0, False)
-    task = cluster_module.Slice("none", "here", stream=5, turn=1, fresh=6, best=0, seconds=0.1, duty=None)
+    task = cluster_module.Slice("none", "here", stream=5, turn=1, fresh=6, state=b"", best=0, seconds=0.1, duty=None)
     assert cluster_module.do_slice(commission, task).stream == -1
 
 

@@ -246,6 +246,14 @@ RootPart partOf(RootSearch &search, PartTuple const &part)
     return {feature, first, end};
 }
 
+std::vector<std::tuple<Index, Index, Index, Weight>> tuplesOf(std::vector<SettledPart> const &parts)
+{
+    std::vector<std::tuple<Index, Index, Index, Weight>> settled;
+    for (auto const &[part, bound] : parts)
+        settled.emplace_back(part.feature, part.first, part.end, bound);
+    return settled;
+}
+
 void bindRoot(nb::module_ &m)
 {
     nb::class_<RootSearch>(m, "RootSearch", "The root of the search, shared out to threads.")
@@ -297,15 +305,32 @@ void bindRoot(nb::module_ &m)
             },
             "Parts (feature, first, end) that were not begun; if none, the next call may find some.")
         .def(
-            "take_settled",
-            [](RootSearch &self)
-            {
-                std::vector<std::tuple<Index, Index, Index, Weight>> settled;
-                for (auto const &[part, bound] : self.takeSettled())
-                    settled.emplace_back(part.feature, part.first, part.end, bound);
-                return settled;
-            },
+            "take_settled", [](RootSearch &self) { return tuplesOf(self.takeSettled()); },
             "Parts of the root settled since the last call: feature, first, end, and what every tree there costs.")
+        .def(
+            "take_piece",
+            [](RootSearch &self, double seconds) -> nb::object
+            {
+                std::optional<ProofPiece> piece;
+                {
+                    nb::gil_scoped_release release;
+                    piece = self.takePiece(seconds);
+                }
+                if (!piece)
+                    return nb::none();
+                auto const bytes = [](auto const &all) { return nb::bytes(all.data(), all.size()); };
+                return nb::make_tuple(bytes(piece->records), tuplesOf(piece->settled), bytes(piece->state));
+            },
+            nb::arg("seconds"),
+            "Records and parts settled since the last piece, and the state behind them; None if that takes too long.")
+        .def(
+            "load",
+            [](RootSearch &self, nb::bytes const &state)
+            {
+                self.load(Span<std::uint8_t const>(static_cast<std::uint8_t const *>(state.data()),
+                                                   static_cast<Index>(state.size())));
+            },
+            nb::arg("state"), "Go on from the state of an earlier search, behind its records.")
         .def(
             "n_candidates",
             [](RootSearch &self, Index feature) { return self.nCandidates(checkedFeature(self, feature)); },

@@ -50,9 +50,8 @@ void Deeper::setSides(Range const &range)
 
 void Deeper::openChild(Index side, Range const &range)
 {
-    auto &child = children_[static_cast<std::size_t>(side)];
-    if (child == nullptr)
-        child = &work_.child(level_, depth_, side);
+    makeChild(side);
+    auto *const child = children_[static_cast<std::size_t>(side)];
     auto const member = work_.member.view();
     std::fill(member.begin(), member.end(), std::uint8_t{0});
     // With a least size of leaves, samples without weight still count.
@@ -301,5 +300,32 @@ SweepEnd Deeper::sweep(Index feature, Weight cutoff, Index start)
     }
     branching_.clear();
     return {false, cutoff, nActive()};
+}
+
+void Deeper::makeChild(Index side)
+{
+    auto &child = children_[static_cast<std::size_t>(side)];
+    if (child == nullptr)
+        child = &work_.child(level_, depth_, side);
+}
+
+std::array<Index, 2> Deeper::childNumbers() const
+{
+    auto const numberOf = [](Node const *child) { return child == nullptr ? -1 : child->number(); };
+    return {numberOf(children_[0]), numberOf(children_[1])};
+}
+
+void Deeper::save(StateWriter &state) const
+{
+    Node::save(state);
+    for (auto const &pool : pools_)
+        pool.save(state);
+}
+
+void Deeper::load(StateReader &state)
+{
+    Node::load(state);
+    for (auto &pool : pools_)
+        pool.load(problem_, state);
 }
 }  // namespace hardwood::search

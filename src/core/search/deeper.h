@@ -66,5 +66,9 @@ class Deeper final : public Node
 public:
     Deeper(Workspace &work, Index level, Index depth);
     [[nodiscard]] SweepEnd sweep(Index feature, Weight cutoff, Index start) override;
+    [[nodiscard]] std::array<Index, 2> childNumbers() const override;
+    void makeChild(Index side) override;
+    void save(StateWriter &state) const override;
+    void load(StateReader &state) override;
 };
 }  // namespace hardwood::search

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "search/problem.h"
+#include "search/state.h"
 
 namespace hardwood::search
 {
@@ -80,6 +81,32 @@ public:
                 bound_[j] = Array<Weight>(theirs.size());
             for (Index t = 0; t < theirs.size(); ++t)
                 bound_[j][t] = std::max(bound_[j][t], theirs[t] - other.shift_ + shift_);
+        }
+    }
+
+    void save(StateWriter &state) const
+    {
+        state.putRuns<Weight>(weight_.view());
+        for (auto const &bounds : bound_)
+        {
+            state.put(static_cast<std::uint8_t>(bounds.empty() ? 0 : 1));
+            auto fallen = Array<Weight>::unwritten(bounds.size());
+            for (Index t = 0; t < bounds.size(); ++t)
+                fallen[t] = std::max<Weight>(0, bounds[t] - shift_);
+            state.putRuns<Weight>(fallen.view());
+        }
+    }
+
+    void load(Problem const &problem, StateReader &state)
+    {
+        shift_ = 0;
+        state.getRuns(weight_.view());
+        for (std::size_t j = 0; j < bound_.size(); ++j)
+        {
+            bound_[j] = Array<Weight>(state.get<std::uint8_t>() == 0 ? 0 : problem.nRanks[static_cast<Index>(j)]);
+            state.getRuns(bound_[j].view());
+            for (auto const bound : bound_[j])
+                StateReader::require(0 <= bound && bound < everything);
         }
     }
 

@@ -51,6 +51,43 @@ Index Workspace::scans() const
     return scans;
 }
 
+std::vector<std::uint8_t> Workspace::save() const
+{
+    StateWriter state;
+    state.put(nNodes());
+    for (auto const &node : nodes_)
+        state.put(node->childNumbers());
+    for (auto const &node : nodes_)
+        node->save(state);
+    return state.take();
+}
+
+void Workspace::load(StateReader &state)
+{
+    auto const n = state.getIndex(1, Index{1} << 20);
+    std::vector<std::pair<Index, Index>> parent(static_cast<std::size_t>(n), {-1, -1});
+    for (Index k = 0; k < n; ++k)
+        for (Index side = 0; auto const child : state.get<std::array<Index, 2>>())
+        {
+            // Nodes are numbered as they are made, a child behind the first of its parents.
+            StateReader::require(child < n &&
+                                 (child < 0 || child > k || parent[static_cast<std::size_t>(child)].first >= 0));
+            if (child > k && parent[static_cast<std::size_t>(child)].first < 0)
+                parent[static_cast<std::size_t>(child)] = {k, side};
+            ++side;
+        }
+    StateReader::require(nNodes() == 1);
+    for (std::size_t k = 1; k < parent.size(); ++k)
+    {
+        auto const [above, side] = parent[k];
+        StateReader::require(above >= 0);
+        nodes_[static_cast<std::size_t>(above)]->makeChild(side);
+        StateReader::require(nNodes() == static_cast<Index>(k) + 1);
+    }
+    for (auto const &node : nodes_)
+        node->load(state);
+}
+
 Node::Node(Workspace &work, Index level, Index depth)
     : memory_(work.problem),
       candidates_(static_cast<std::size_t>(work.problem.nFeatures)),
@@ -145,6 +182,7 @@ void Node::listActive(Index feature, Weight cutoff)
 
 Weight Node::share(Index feature, Index position, Weight cutoff)
 {
+    receive();
     if (sharing_ == nullptr)
         return cutoff;
     auto const middle = position + (nActive() - position + 1) / 2;
@@ -188,6 +226,26 @@ Node::Leaf Node::bestLeaf() const
     if (certain < problem_.minLeaf)
         return {problem_.forbidden, label};
     return {everything - *heaviest + problem_.penalty, label};
+}
+
+void Node::save(StateWriter &state) const
+{
+    memory_.save(state);
+    shares_.save(state);
+    state.put<Index>(Span<Index const>(featureOrder_));
+    state.put(width_);
+}
+
+void Node::load(StateReader &state)
+{
+    memory_.load(problem_, state);
+    shares_.load(state);
+    state.get(Span<Index>(featureOrder_));
+    auto sorted = featureOrder_;
+    std::sort(sorted.begin(), sorted.end());
+    for (Index j = 0; j < problem_.nFeatures; ++j)
+        StateReader::require(sorted[static_cast<std::size_t>(j)] == j);
+    width_ = state.getIndex(1, Index{1} << 20);
 }
 
 Weight Node::solve(Weight cutoff, bool firstTree)

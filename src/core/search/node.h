@@ -103,6 +103,24 @@ public:
         auto const share = of(feature);
         std::fill(share.begin(), share.end(), half);
     }
+    // What the records say of the shares; whoever goes on starts from that.
+    void save(StateWriter &state) const
+    {
+        for (auto const &written : written_)
+        {
+            state.put(static_cast<std::uint8_t>(written.empty() ? 0 : 1));
+            state.put<Share>(written.view());
+        }
+    }
+    void load(StateReader &state)
+    {
+        for (std::size_t j = 0; j < written_.size(); ++j)
+        {
+            written_[j] = Array<Share>(state.get<std::uint8_t>() == 0 ? 0 : nSamples_);
+            state.get(written_[j].view());
+            share_[j] = Array<Share>::copy(written_[j].view());
+        }
+    }
 };
 
 // The undominated thresholds of a feature and the first threshold of the cell of each.
@@ -144,6 +162,15 @@ public:
 
 class Node;
 
+// Someone who may want to look at a search between two thresholds of whichever node is at work.
+class Visitor
+{
+public:
+    virtual ~Visitor() = default;
+    [[nodiscard]] virtual bool isDue() const = 0;
+    virtual void visit(Node &node) = 0;
+};
+
 // What the nodes of one thread have in common, and the owner of all of them.
 class Workspace
 {
@@ -178,6 +205,11 @@ public:
 
     // Write down what is proven; null: do not.
     ProofLog *proof = nullptr;
+    Visitor *visitor = nullptr;
+
+    // What is known at all nodes (see state.h); `load` is for a workspace that has a root and no other node.
+    [[nodiscard]] std::vector<std::uint8_t> save() const;
+    void load(StateReader &state);
 
     // End the search at its next look also when this flag is set.
     void endWhen(std::atomic<bool> const &abandoned) { abandoned_ = &abandoned; }
@@ -266,10 +298,17 @@ protected:
     virtual void fill(Span<Event const> source, Index sourceWidth) = 0;
     // Called when the weights have changed.
     virtual void takeWeights() {}
+    // Let whoever wants to look at the search; the records and what is remembered agree at this moment.
+    void receive()
+    {
+        if (work_.visitor != nullptr && work_.visitor->isDue())
+            work_.visitor->visit(*this);
+    }
 
 public:
     Node(Workspace &work, Index level, Index depth);
     [[nodiscard]] Index number() const { return number_; }
+    [[nodiscard]] Index level() const { return level_; }
     virtual ~Node() = default;
     Node(Node const &) = delete;
     Node &operator=(Node const &) = delete;
@@ -292,6 +331,12 @@ public:
     // The cost of a tree below the cutoff, which is then in `best`, or the cutoff if there is none or the search was
     // stopped.
     [[nodiscard]] Weight solve(Weight cutoff, bool firstTree);
+
+    // For states: the numbers of the children, -1 where there is none yet; what is known here.
+    [[nodiscard]] virtual std::array<Index, 2> childNumbers() const { return {-1, -1}; }
+    virtual void makeChild(Index) {}
+    virtual void save(StateWriter &state) const;
+    virtual void load(StateReader &state);
 
     void search(Index first, Index end) { first_ = first, end_ = end; }
     void shareWith(Sharing *sharing) { sharing_ = sharing; }

@@ -60,6 +60,20 @@ public:
                 pooled.lost.push_back(static_cast<Sample>(i));
     }
 
+    void save(StateWriter &state) const
+    {
+        state.put(static_cast<Index>(trees_.size()));
+        for (auto const &pooled : trees_)
+            saveTree(pooled.tree, state);
+    }
+
+    void load(Problem const &problem, StateReader &state)
+    {
+        clear();
+        for (auto n = state.getIndex(0, static_cast<Index>(capacity)); n > 0; --n)
+            add(problem, loadTree(problem, state));
+    }
+
     // The cheapest tree under the weights (0 for samples that are not there) and its price; null and `forbidden` where
     // none is cheaper than that.
     struct Priced

@@ -6,6 +6,7 @@ RootSearch::Worker::Worker(RootSearch &root, Index depth, Options const &options
     : root_(root), work_(root.problem_, options, control), node_(work_.root(depth))
 {
     work_.proof = proof;
+    work_.visitor = proof == nullptr ? nullptr : this;
     work_.endWhen(root.abandoned_);
 }
 
@@ -52,6 +53,41 @@ void RootSearch::Worker::settled(Index feature, Index first, Index last, Weight 
 {
     std::lock_guard const lock(root_.mutex_);
     root_.settled_.push_back({{feature, first, last + 1}, bound});
+    if (work_.proof != nullptr)
+        root_.unwritten_.push_back(root_.settled_.back());
+}
+
+void RootSearch::Worker::visit(Node &node)
+{
+    auto made = state(node.level());
+    std::lock_guard const lock(root_.mutex_);
+    root_.cutPiece(std::move(made));
+}
+
+// Above the node that is at work one range and one claim are open per level.
+std::vector<std::uint8_t> RootSearch::Worker::state(Index level) const
+{
+    StateWriter state;
+    state.put(level);
+    auto bytes = state.take();
+    auto const known = work_.save();
+    bytes.insert(bytes.end(), known.begin(), known.end());
+    return bytes;
+}
+
+void RootSearch::Worker::load(Span<std::uint8_t const> bytes)
+{
+    open();
+    StateReader state(bytes);
+    auto const nOpen = state.getIndex(0, deepest);
+    work_.load(state);
+    state.expectEnd();
+    node_.weigh(work_.problem.weight.view());
+    for (Index k = 0; k < nOpen; ++k)
+    {
+        work_.proof->ended(false);
+        work_.proof->dropped();
+    }
 }
 
 bool RootSearch::Worker::giveAway(Index feature, Index first, Index end)
@@ -90,7 +126,7 @@ std::vector<std::pair<Index, Tree>> RootSearch::Worker::news()
 
 RootSearch::RootSearch(Problem const &problem, Options const &options, Index depth, Index nThreads, Control &control,
                        ProofLog *proof)
-    : problem_(problem), owner_(static_cast<std::size_t>(problem.nFeatures), nullptr)
+    : problem_(problem), proof_(proof), owner_(static_cast<std::size_t>(problem.nFeatures), nullptr)
 {
     for (Index k = 0; k < (proof == nullptr ? nThreads : 1); ++k)
         workers_.push_back(std::make_unique<Worker>(*this, depth, options, control, proof));
@@ -226,6 +262,34 @@ std::vector<SettledPart> RootSearch::takeSettled()
 {
     std::lock_guard const lock(mutex_);
     return std::exchange(settled_, {});
+}
+
+// With the mutex locked, and the thread that searches at rest or being the caller.
+void RootSearch::cutPiece(std::vector<std::uint8_t> state)
+{
+    isPieceWanted_ = false;
+    piece_ = ProofPiece{proof_->take(), std::exchange(unwritten_, {}), std::move(state)};
+    changed_.notify_all();
+}
+
+std::optional<ProofPiece> RootSearch::takePiece(double seconds)
+{
+    if (proof_ == nullptr)
+        throw std::invalid_argument("this search writes no proof");
+    std::unique_lock lock(mutex_);
+    isPieceWanted_ = true;
+    changed_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return piece_ || nRunning_ == 0; });
+    if (!piece_ && nRunning_ == 0)
+        cutPiece(workers_.front()->state(0));
+    isPieceWanted_ = false;
+    return std::exchange(piece_, std::nullopt);
+}
+
+void RootSearch::load(Span<std::uint8_t const> state)
+{
+    if (proof_ == nullptr || nRunning_ > 0)
+        throw std::invalid_argument("only a search with a proof that has not begun goes on from a state");
+    workers_.front()->load(state);
 }
 
 Index RootSearch::nCandidates(Index feature)

@@ -45,6 +45,14 @@ struct SettledPart
     Weight bound;  // no tree that splits the root there costs less
 };
 
+// What was proven since the last piece, and what the search knows behind it.
+struct ProofPiece
+{
+    std::vector<std::uint8_t> records;
+    std::vector<SettledPart> settled;
+    std::vector<std::uint8_t> state;
+};
+
 struct StageReport
 {
     std::vector<FoundTree> trees;  // since the last report, each better than the one before
@@ -57,7 +65,7 @@ class RootSearch
 {
     using Item = RootPart;
 
-    class Worker final : public Sharing
+    class Worker final : public Sharing, public Visitor
     {
         RootSearch &root_;
         Workspace work_;
@@ -76,6 +84,11 @@ class RootSearch
         void settled(Index feature, Index first, Index last, Weight bound) override;
         void tell(Index side, Tree const &tree) override;
         [[nodiscard]] std::vector<std::pair<Index, Tree>> news() override;
+        // A piece was asked for.
+        [[nodiscard]] bool isDue() const override { return root_.isPieceWanted_.load(std::memory_order_relaxed); }
+        void visit(Node &node) override;
+        [[nodiscard]] std::vector<std::uint8_t> state(Index level) const;
+        void load(Span<std::uint8_t const> state);
         [[nodiscard]] Node const &node() const { return node_; }
         // What another thread has proven about the root; nothing is known of one that did not begin.
         void learnFrom(Worker const &other)
@@ -95,6 +108,8 @@ class RootSearch
     std::atomic<Weight> target_{0};
     std::atomic<Index> nIdle_{0};
     std::atomic<bool> isAskedForWork_{false};
+    std::atomic<bool> isPieceWanted_{false};
+    ProofLog *proof_;
 
     std::mutex mutex_;
     std::condition_variable changed_;
@@ -102,6 +117,8 @@ class RootSearch
     std::deque<Item> items_;
     std::vector<FoundTree> found_;
     std::vector<SettledPart> settled_;
+    std::vector<SettledPart> unwritten_;  // settled since the last piece
+    std::optional<ProofPiece> piece_;
     struct Told
     {
         Worker const *by;
@@ -123,6 +140,7 @@ class RootSearch
     void finish(bool isSettled);
     void report(Weight cost, Tree const &tree);
     void runWorker(Worker &worker);
+    void cutPiece(std::vector<std::uint8_t> state);
 
 public:
     // With a proof to be written there is one thread, so that its records stand in order.
@@ -154,6 +172,12 @@ public:
     [[nodiscard]] std::vector<RootPart> giveBack();
     // What was settled since the last call. A proof's records of it have been written by then.
     [[nodiscard]] std::vector<SettledPart> takeSettled();
+    // With a proof: what was written and settled since the last piece, and the state behind it; nothing if the thread
+    // does not come to an end of a threshold within so many seconds.
+    [[nodiscard]] std::optional<ProofPiece> takePiece(double seconds);
+    // Go on from the state of a search that has ended, behind its records: claims that were open are given up. For a
+    // search with a proof that has not begun.
+    void load(Span<std::uint8_t const> state);
     // Thresholds of a feature that need to be searched.
     [[nodiscard]] Index nCandidates(Index feature);
     [[nodiscard]] Index nFeatures() const { return problem_.nFeatures; }

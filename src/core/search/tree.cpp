@@ -108,4 +108,27 @@ void markLost(Problem const &problem, Tree const &tree, Span<std::uint8_t> lost)
         reach[static_cast<std::size_t>(node.right)] = std::move(right);
     }
 }
+
+void saveTree(Tree const &tree, StateWriter &state)
+{
+    state.put(tree.size());
+    state.put(tree.nodes());
+}
+
+Tree loadTree(Problem const &problem, StateReader &state)
+{
+    auto const most = 2 * problem.nSamples + 1;
+    std::vector<TreeNode> nodes(static_cast<std::size_t>(state.getIndex(1, most)));
+    state.get(Span<TreeNode>(nodes));
+    auto const size = static_cast<Index>(nodes.size());
+    for (Index k = 0; auto const &node : nodes)
+    {
+        auto const isBehind = [&](Index child) { return k < child && child < size; };
+        StateReader::require(node.feature < problem.nFeatures);
+        StateReader::require(node.isLeaf() ? 0 <= node.label && node.label < problem.nClasses
+                                           : isBehind(node.left) && isBehind(node.right));
+        ++k;
+    }
+    return Tree(std::move(nodes));
+}
 }  // namespace hardwood::search

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "search/problem.h"
+#include "search/state.h"
 
 namespace hardwood::search
 {
@@ -64,4 +65,7 @@ public:
 
 // Which samples of a problem a tree loses: those whose box reaches a leaf of another class. One byte per sample.
 void markLost(Problem const &problem, Tree const &tree, Span<std::uint8_t> lost);
+
+void saveTree(Tree const &tree, StateWriter &state);
+[[nodiscard]] Tree loadTree(Problem const &problem, StateReader &state);
 }  // namespace hardwood::search

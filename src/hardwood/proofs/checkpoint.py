@@ -1,10 +1,11 @@
 """A search that survives: what it has proven so far, on disk.
 
 The file is a row of gzip members (`hardwood.proofs.members`), appended one by one: first what the search is about, then
-what was settled at the root with the records that prove it, and trees as they are found. A process that is killed
-leaves at most one torn member at the end, which is cut off. Searches of several threads or machines write streams of
-their own, side by side. A finished search puts the streams one behind the other, each after a RESET, and the file is a
-proof for `hardwood-checker`.
+what was settled at the root with the records that prove it, each piece followed by what the search knows there, and
+trees as they are found. A process that is killed leaves at most one torn member at the end, which is cut off. Searches
+of several threads or machines write streams of their own, side by side; a later sitting goes on with these streams,
+from the states behind their last pieces. A finished search puts the streams one behind the other, each after a RESET,
+without the states, and the file is a proof for `hardwood-checker`.
 
 What was settled is taken at its word when a search goes on: sums guard against damage, not against forgery. Who does
 not trust a checkpoint has the finished proof checked.
@@ -31,7 +32,7 @@ from hardwood.errors import HardwoodError, InvalidInputError
 from hardwood.files import alone, open_descriptor, whole_file
 from hardwood.problem.problem import Problem
 from hardwood.proofs.header import as_plain_tree, header_of, tree_from_plain
-from hardwood.proofs.members import RESET, Settled, note, pack, read_members, read_note
+from hardwood.proofs.members import RESET, Piece, Settled, note, pack, read_members, read_note
 from hardwood.proofs.writer import BOUND, END, MAGIC, PlainRanks, packing_record, parts_to_prove, write_proof
 from hardwood.solvers.search.model import SearchModel
 from hardwood.tree.tree import Tree
@@ -39,6 +40,9 @@ from hardwood.tree.tree import Tree
 CHECKPOINT_MAGIC = b"hardwood checkpoint 1\n"
 PACE = (0.25, 10.0, 0.01)
 """What is proven goes to the disk every so many seconds: at least, at most, and as a share of the time so far."""
+
+REST = 50
+"""So many times as long as writing took, nothing is written."""
 
 _SAME = ("rows", "classes", "columns", "missing", "attack", "weights", "scale", "heavy")
 
@@ -100,6 +104,8 @@ class SavedSearch:
     _descriptor: int = -1
     _began: float = field(default_factory=time.monotonic)
     _synced: float = field(default_factory=time.monotonic)
+    _states: dict[int, tuple[int, int]] = field(default_factory=dict)
+    _rest: float = 0.0
 
     @property
     def first_free_stream(self) -> int:
@@ -111,7 +117,12 @@ class SavedSearch:
         """Whether it is time to write."""
         least, most, share = PACE
         now = time.monotonic()
-        return now - self._synced >= min(max(share * (now - self._began), least), most)
+        return now - self._synced >= max(min(max(share * (now - self._began), least), most), self._rest)
+
+    def streams_to_go_on_with(self) -> list[tuple[int, bytes]]:
+        """Return the streams that ended with a state, the last ones first, with that state."""
+        found = sorted(self._states.items(), key=lambda one: -one[1][0])
+        return [(number, os.pread(self._descriptor, end - start, start)) for number, (start, end) in found]
 
     def keep_tree(self, tree: Tree, objective: float) -> None:
         """Write down a better tree."""
@@ -126,10 +137,12 @@ class SavedSearch:
             self.is_scouted = True
             self._append(pack(note({"is_scouted": True})))
 
-    def keep_piece(self, number: int, piece: bytes, *, settles: bool) -> None:
-        """Write the next piece of a stream."""
-        start = self._append(piece)
-        self._pieces.setdefault(number, []).append((start, self._size, settles))
+    def keep_piece(self, number: int, piece: Piece) -> None:
+        """Write the next piece of a stream, and the state behind it."""
+        start = self._append(piece.records + piece.state)
+        middle = start + len(piece.records)
+        self._pieces.setdefault(number, []).append((start, middle, bool(piece.settled)))
+        self._states[number] = (middle, self._size)
 
     def _append(self, member: bytes) -> int:
         start = self._size
@@ -147,6 +160,10 @@ class SavedSearch:
         """Let what was written reach the disk."""
         os.fsync(self._descriptor)
         self._synced = time.monotonic()
+
+    def rest_after(self, seconds: float) -> None:
+        """Take note that pieces took so long to make and to write: the next ones can wait."""
+        self._rest = REST * seconds
 
     def finish(self, tree: Tree, bound: float, proven: int) -> None:
         """Turn the file into a proof.
@@ -346,7 +363,10 @@ def _take_piece(saved: SavedSearch, entries: dict[str, Any], start: int, end: in
         if number < 0 or any(len(one) != 4 or min(one) < 0 for one in settled):
             raise ValueError("what it says was settled makes no sense")
         saved._pieces.setdefault(number, []).append((start, end, bool(settled)))
+        saved._states.pop(number, None)
         saved.settled += settled  # type: ignore[arg-type]
+    if "state_of" in entries:
+        saved._states[int(entries["state_of"])] = (start, end)
     if "tree" in entries:
         objective = float(entries["objective"])
         if objective < saved.objective:

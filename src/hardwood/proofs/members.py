@@ -36,9 +36,9 @@ class Member(NamedTuple):
     content: bytes
 
 
-def pack(content: bytes) -> bytes:
+def pack(content: bytes, level: int = _LEVEL) -> bytes:
     """Return a gzip member."""
-    return gzip.compress(content, _LEVEL, mtime=0)
+    return gzip.compress(content, level, mtime=0)
 
 
 def note(entries: dict[str, Any]) -> bytes:
@@ -47,9 +47,37 @@ def note(entries: dict[str, Any]) -> bytes:
     return _NOTE_HEAD.pack(NOTE[0], len(text)) + text
 
 
-def piece_of_stream(number: int, settled: list[Settled], records: bytes) -> bytes:
-    """Return the member that holds what one search has written since the last one."""
-    return pack(note({"stream": number, "settled": settled}) + records)
+class Piece(NamedTuple):
+    """What one search has written since the last piece.
+
+    Attributes
+    ----------
+    records : bytes
+        A member: what is settled, and the records that prove it.
+    settled : list
+    state : bytes
+        A member: what the search knows behind the records, from which another one goes on with the stream. It is no
+        part of a proof.
+    """
+
+    records: bytes
+    settled: list[Settled]
+    state: bytes
+
+
+def packed_piece(number: int, records: bytes, settled: list[Settled], state: bytes) -> Piece:
+    """Return the next piece of a stream."""
+    return Piece(
+        pack(note({"stream": number, "settled": settled}) + records),
+        settled,
+        pack(note({"state_of": number}) + state, 1),
+    )
+
+
+def unpacked_state(member: bytes) -> bytes:
+    """Return the state that a member holds."""
+    content = zlib.decompress(member, 31)
+    return content[_NOTE_HEAD.size + _NOTE_HEAD.unpack_from(content)[1] :]
 
 
 def read_note(content: bytes) -> dict[str, Any]:

@@ -10,7 +10,6 @@ A station whose searcher is gone ends by itself (`LEASE`).
 
 from __future__ import annotations
 
-import itertools
 import threading
 import time
 import uuid
@@ -22,7 +21,7 @@ from typing import Any
 
 from hardwood.errors import HardwoodError, InvalidInputError, MissingEngineError
 from hardwood.solvers.search.model import SearchModel
-from hardwood.solvers.search.station import Commission, Duty, News, RootPart, Station
+from hardwood.solvers.search.station import Commission, Duty, News, RootPart, Station, Streams
 
 LEASE = 30.0
 """Seconds that a station searches on after its last slice."""
@@ -60,13 +59,17 @@ _MODELS: dict[str, tuple[SearchModel, SearchModel]] = {}
 
 @dataclass(frozen=True)
 class Slice:
-    """What a task is to do: go on with turn `turn` of a stream, or begin an duty, in a stream `fresh` if need be."""
+    """What a task is to do: go on with turn `turn` of a stream, or begin an duty.
+
+    For the latter a new station may be needed: it writes the stream `fresh`, from the state `state` on.
+    """
 
     search: str
     slot: str
     stream: int
     turn: int
     fresh: int
+    state: bytes
     best: int
     seconds: float
     duty: Duty | None
@@ -100,7 +103,7 @@ def do_slice(commission: Commission, task: Slice) -> SliceNews:
         told.trees += news.trees
         told.settled += news.settled
         if is_last or news.is_done:
-            told.piece, told.settles = news.piece, news.settles
+            told.piece = news.piece
             told.is_done, told.counters = news.is_done, news.counters
             break
     station.control.set_time_left(LEASE)
@@ -123,7 +126,7 @@ def _seat_for(commission: Commission, task: Slice) -> _Seat | None:
             return None
         if task.search not in _MODELS:
             _MODELS[task.search] = commission.models()
-        _SEATS[key] = _Seat(Station(commission, _MODELS[task.search], task.fresh))
+        _SEATS[key] = _Seat(Station(commission, _MODELS[task.search], task.fresh, task.state))
         return _SEATS[key]
 
 
@@ -166,17 +169,19 @@ class _Slot:
     stream: int = -1
     turn: int = 0
     future: Any = None
+    offered: int = -1  # the stream for a new station
 
 
 class Workers:
     """Stations on all threads of all workers of a cluster, also of those that join later."""
 
-    def __init__(self, client: Any, commission: Commission, streams: itertools.count[int]) -> None:
+    def __init__(self, client: Any, commission: Commission, streams: Streams) -> None:
         self._client = client
         self._commission = commission
         self._streams = streams
         self._search = uuid.uuid4().hex
         self._slots: dict[str, _Slot] = {}
+        self._states: dict[int, bytes] = {}  # by stream, the last one
         self._best = 1 << 62
         self._began = time.monotonic()
         self._looked, self._heard = 0.0, self._began
@@ -213,10 +218,15 @@ class Workers:
             # Connections break with all of these, as the moment will have it; `slots` notices if nothing works.
             return None
 
-    @staticmethod
-    def _drop(slot: _Slot) -> None:
+    def _drop(self, slot: _Slot) -> None:
+        """Forget a station whose worker is gone; others go on with what it told."""
         if slot.future is not None:
             slot.future.cancel()
+        self._end_stream(slot)
+
+    def _end_stream(self, slot: _Slot) -> None:
+        self._streams.give_back(slot.offered, self._states.pop(slot.offered, b""))
+        slot.stream = slot.offered = -1
 
     def give(self, slot: str, duty: Duty) -> None:
         """Let a station begin an duty."""
@@ -230,7 +240,13 @@ class Workers:
         seconds = min(max(share * (time.monotonic() - self._began), least), most)
         if duty is not None and duty.parts is not None:
             self._best = min(self._best, duty.best)
-        task = Slice(self._search, name, slot.stream, slot.turn, next(self._streams), self._best, seconds, duty)
+        state = b""
+        if duty is not None:
+            if slot.offered < 0:
+                slot.offered, state = self._streams.take()
+                self._states[slot.offered] = state
+            state = self._states[slot.offered]
+        task = Slice(self._search, name, slot.stream, slot.turn, slot.offered, state, self._best, seconds, duty)
         if self._data is None:
             self._data = self._asked(self._client.scatter, self._commission, broadcast=True, hash=False)
         slot.future = self._asked(
@@ -252,10 +268,12 @@ class Workers:
             slot.future = None
             answer = self._answer(future)
             if answer is None or answer.stream < 0:
-                slot.stream = -1
+                self._end_stream(slot)
                 told.append((name, -1, News(is_done=True)))
                 continue
             slot.stream, slot.turn = answer.stream, answer.turn
+            if answer.news.piece is not None:
+                self._states[slot.stream] = answer.news.piece.state
             told.append((name, answer.stream, answer.news))
             if not answer.news.is_done:
                 self._submit(name, None)

@@ -8,7 +8,7 @@ nothing left to do is given half of what another one has not begun. A station th
 
 from __future__ import annotations
 
-import itertools
+import time
 from collections.abc import Sequence
 from contextlib import closing
 from typing import Protocol
@@ -24,7 +24,7 @@ from hardwood.solvers.run import Run
 from hardwood.solvers.search.model import SearchModel
 from hardwood.solvers.search.options import core_options
 from hardwood.solvers.search.root import POLL, stages_of
-from hardwood.solvers.search.station import Commission, Duty, News, RootPart, Station
+from hardwood.solvers.search.station import Commission, Duty, News, RootPart, Station, Streams
 from hardwood.tree.index_tree import IndexTree
 
 PARTS_PER_STATION = 16
@@ -95,9 +95,9 @@ class Threads:
     """Stations in threads of this process."""
 
     def __init__(
-        self, commission: Commission, models: tuple[SearchModel, SearchModel], n: int, streams: itertools.count[int]
+        self, commission: Commission, models: tuple[SearchModel, SearchModel], n: int, streams: Streams
     ) -> None:
-        self._stations = {str(k): Station(commission, models, next(streams)) for k in range(n)}
+        self._stations = {str(k): Station(commission, models, *streams.take()) for k in range(n)}
         self._busy: set[str] = set()
 
     def slots(self) -> list[str]:
@@ -142,7 +142,7 @@ def spread_search(run: Run) -> None:
     saved: SavedSearch | None = run.checkpoint
     commission = Commission(run.asked, run.options, run.random_state, saved is not None)
     model = SearchModel.of(run.asked) if saved is None else saved.model
-    streams = itertools.count(0 if saved is None else saved.first_free_stream)
+    streams = Streams() if saved is None else Streams(saved.first_free_stream, saved.streams_to_go_on_with())
     if run.client is None:
         own = SearchModel.of(run.asked) if saved is not None else model
         team: Team = Threads(commission, (own, model), run.n_jobs, streams)
@@ -163,8 +163,10 @@ class _Spread:
         self.doing: dict[str, Duty] = {}
         self.queue: list[RootPart] = []
         self.has_given_up = False
+        self.written = Ledger([len(bound) for bound in self.ledger.bound])
         if saved is not None:
             self.ledger.note(saved.settled)
+            self.written.note(saved.settled)
         self.is_scouted = saved is not None and saved.is_scouted
 
     def prove(self) -> None:
@@ -175,7 +177,7 @@ class _Spread:
             if self.run.should_stop() or not self._settle(share):
                 break
         self._collect(0.0, writes=True)
-        self.run.proven_parts = self._proven()
+        self.run.proven_parts = self._proven(self.written)
 
     def _target(self, share: float) -> int:
         goal = self.best - self.model.step + 1
@@ -255,10 +257,12 @@ class _Spread:
 
     def _collect(self, seconds: float, *, writes: bool) -> None:
         """Take in what the stations have to say."""
+        began = time.thread_time()
         for slot, stream, news in self.team.news(seconds, writes=writes):
             self.ledger.note(news.settled)
-            if self.saved is not None and news.piece:
-                self.saved.keep_piece(stream, news.piece, settles=news.settles)
+            if self.saved is not None and news.piece is not None:
+                self.saved.keep_piece(stream, news.piece)
+                self.written.note(news.piece.settled)
             for cost, tree in news.trees:
                 self._take_tree(cost, tree)
             if news.is_done:
@@ -270,6 +274,7 @@ class _Spread:
                     self.has_given_up |= bool(self.ledger.open_parts(cutoff, duty.parts))
                     self.run.stats |= news.counters
         if writes and self.saved is not None:
+            self.saved.rest_after(time.thread_time() - began)
             self.saved.sync()
 
     def _note_scouted(self) -> None:
@@ -285,11 +290,11 @@ class _Spread:
         self.best = min(self.best, known if cost is None else cost)
         self.team.offer(self.best)
 
-    def _proven(self) -> int:
+    def _proven(self, ledger: Ledger) -> int:
         """Return what is proven of every tree, in parts."""
-        least = self.ledger.least
+        least = ledger.least
         return 0 if not self.model.is_exhaustive else self.best if least is None else min(least, self.best)
 
     def _report_bound(self) -> None:
         if self.model.is_exhaustive:
-            self.run.report(bound=min(self.model.next_cost(self._proven()), self.best) / self.model.scale)
+            self.run.report(bound=min(self.model.next_cost(self._proven(self.ledger)), self.best) / self.model.scale)

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 import hardwood._core as _core
+from hardwood.errors import InvalidInputError
 from hardwood.problem.problem import Problem
-from hardwood.proofs.members import Settled, piece_of_stream
+from hardwood.proofs.members import Piece, Settled, packed_piece, unpacked_state
 from hardwood.proofs.writer import PlainRanks, numbers_of_samples, plain_to_indices
 from hardwood.solvers.run import Run
 from hardwood.solvers.search.first_trees import find_first_trees
@@ -23,6 +24,9 @@ from hardwood.solvers.search.model import SearchModel, tree_of
 from hardwood.solvers.search.options import core_options
 from hardwood.solvers.stopping import Interrupt, TimeLimit
 from hardwood.tree.index_tree import IndexTree
+
+UNTIL_PIECE = 20.0
+"""Seconds to wait for a search to come to the end of a threshold; that takes milliseconds."""
 
 PATIENCE = 1.0
 """Seconds that a search for trees is waited for which was asked to end; it ends at its next look."""
@@ -90,10 +94,8 @@ class News:
         Each with what the search thinks it costs, in parts.
     settled : list
         Parts of the root, with what every tree there costs at least.
-    piece : bytes
-        The next piece of the stream; empty where none is written, or not now.
-    settles : bool
-        Whether the piece settles anything at the root.
+    piece : Piece or None
+        The next piece of the stream; None where none is written, or not now.
     is_done : bool
         Whether the duty is done, or nothing more can be done about it.
     counters : dict
@@ -102,16 +104,40 @@ class News:
 
     trees: list[tuple[int | None, IndexTree]] = field(default_factory=list)
     settled: list[Settled] = field(default_factory=list)
-    piece: bytes = b""
-    settles: bool = False
+    piece: Piece | None = None
     is_done: bool = False
     counters: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
-class Station:
-    """One search with memory and records of its own, and the number of its stream."""
+class Streams:
+    """Numbers for the streams of stations: first those of stations that have ended, with their state, then new ones."""
 
-    def __init__(self, commission: Commission, models: tuple[SearchModel, SearchModel], stream: int) -> None:
+    def __init__(self, first_free: int = 0, ended: Sequence[tuple[int, bytes]] = ()) -> None:
+        self._next = first_free
+        self._ended = list(ended)
+
+    def take(self) -> tuple[int, bytes]:
+        """Return the number of a stream and the state to go on from, empty for a new one."""
+        if self._ended:
+            return self._ended.pop(0)
+        self._next += 1
+        return self._next - 1, b""
+
+    def give_back(self, number: int, state: bytes) -> None:
+        """Take note that the station of a stream has ended, which left this state."""
+        if state:
+            self._ended.append((number, state))
+
+
+class Station:
+    """One search with memory and records of its own, and the number of its stream.
+
+    With the state of an earlier station it goes on with that one's stream.
+    """
+
+    def __init__(
+        self, commission: Commission, models: tuple[SearchModel, SearchModel], stream: int, state: bytes = b""
+    ) -> None:
         self.commission = commission
         self.stream = stream
         self.control = _core.Control()
@@ -121,8 +147,12 @@ class Station:
         self._core = _core.RootSearch(self._plain.core, options, self._plain.depth, 1, self.control, self._log)
         if commission.options["effort"] is not None:
             self._core.set_effort(commission.options["effort"])
+        if state:
+            try:
+                self._core.load(unpacked_state(state))
+            except ValueError as error:
+                raise InvalidInputError(f"the checkpoint cannot be gone on from: {error}") from error
         self._scout: _Scout | None = None
-        self._unwritten: list[Settled] = []
 
     def begin(self, duty: Duty) -> None:
         """Begin an duty; returns at once."""
@@ -147,21 +177,16 @@ class Station:
             return News([(None, tree) for tree in trees], is_done=is_over)
         found, _, _, is_running = self._core.wait(seconds)
         news = News(is_done=not is_running)
-        writes = writes or news.is_done
         if found:
             cost, rows = found[-1]
             tree = plain_to_indices(rows, self.commission.problem) if self._log is not None else tree_of(rows)
             news.trees.append((cost, tree))
-        # In this order: what is settled is in the records by then.
+        if self._log is not None and (writes or news.is_done):
+            taken = self._core.take_piece(UNTIL_PIECE)
+            if taken is not None and any(taken[:2]):
+                news.piece = packed_piece(self.stream, *taken)
+        # In this order: the piece settles no more than is told.
         news.settled = self._core.take_settled()
-        self._unwritten += news.settled
-        if self._log is not None and writes:
-            records = self._log.take()
-            if records or self._unwritten:
-                news.piece = piece_of_stream(self.stream, self._unwritten, records)
-                news.settles = bool(self._unwritten)
-        if writes:
-            self._unwritten = []
         if news.is_done:
             depths = range(self._plain.depth, 1, -1)
             news.counters = {f"depth {depth}": self._core.counters(depth) for depth in depths}

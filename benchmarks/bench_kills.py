@@ -1,0 +1,261 @@
+"""Kill -9 at random moments: the searching process, the worker of a cluster that searches, or its scheduler.
+
+One search is killed again and again until it ends by itself; then its work is compared with that of a search that was
+left alone, its answer too, and its proof is checked. ``python -m benchmarks kills`` gives a short report; long ones::
+
+    python -m benchmarks.bench_kills ionosphere,0.2,4 --kills 60 --keep run.hwp       # of the searching process
+    python -m benchmarks.bench_kills ionosphere,0.2,4 --kills 20 --of worker          # or scheduler
+    python -m benchmarks kills.ionosphere kills.magic                                 # kept as results
+
+Work is CPU seconds of whatever searches, from the moment on when it had imported everything and had the data: the
+process itself, or the worker and the process that watches it. Lost work is what all sittings together needed more than
+one sitting, per kill, as a share of that one sitting. With --keep the proof is kept and not checked here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import hardwood_checker
+from benchmarks.bench_sittings import instance
+from benchmarks.report import table
+from hardwood import solve
+from hardwood.data import datasets
+
+SEED = 20261116
+COLUMNS = ("instance", "killed", "kills", "CPU s of one sitting", "CPU s of all sittings", "lost per kill", "objective",
+           "proof")  # fmt: skip
+FAILED = 3
+
+
+def run() -> str:
+    if not os.environ.get(datasets.DATA_VARIABLE):
+        return f"Nothing is measured: set {datasets.DATA_VARIABLE} to the folder of the paper's data sets."
+    return table(COLUMNS, [kills("banknote-authentication,0.09,3", of, n) for of, n in (("process", 5), ("worker", 2))])
+
+
+# What runs in processes of their own, which may be killed. Each says how much CPU it used before it was ready.
+
+
+def search(text: str, path: str, address: str | None) -> None:
+    """Search to the end."""
+    _, _, problem = instance(text)
+    client: Any = None
+    if address is not None:
+        distributed: Any = import_module("distributed")
+        client = distributed.Client(address, timeout=30, set_as_default=False)
+    print(time.process_time(), flush=True)
+    result = solve(problem, checkpoint=path, client=client)
+    print(f"{result.objective:g} {result.status.value}", flush=True)
+    # Whatever the client still waits for: it must not keep this process.
+    os._exit(FAILED if result.failure is not None else 0)
+
+
+async def serve(address: str | None) -> None:
+    """Be a worker with one thread, or a scheduler where no address is given."""
+    distributed: Any = import_module("distributed")
+    import_module("hardwood.solvers.search.cluster")
+    server = (
+        distributed.Worker(address, nthreads=1, dashboard=False)
+        if address
+        else distributed.Scheduler(port=0, dashboard=False)
+    )
+    async with server:
+        print(time.process_time(), server.address, flush=True)
+        await server.finished()
+
+
+class Child:
+    """A process of this module, with its address if it has one, and its CPU seconds since it was ready."""
+
+    def __init__(self, *arguments: str) -> None:
+        command = [sys.executable, "-m", "benchmarks.bench_kills", *arguments]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        assert self.process.stdout is not None
+        before, _, self.address = self.process.stdout.readline().strip().partition(" ")
+        self._before = float(before)
+
+    @property
+    def used(self) -> float:
+        """CPU seconds since it was ready; the last figure of a process that has ended stays."""
+        try:
+            fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+            self._used = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") - self._before
+        except (OSError, IndexError):
+            pass
+        return self._used
+
+    _used = 0.0
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it has not ended yet."""
+        # A zombie has its figures still; it is read before it is buried.
+        _ = self.used
+        return self.process.poll() is None
+
+    def kill(self) -> None:
+        """End it at once, and note what it had used."""
+        if self.process.poll() is None:
+            self.process.kill()
+            os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOWAIT)
+            _ = self.used
+            self.process.wait()
+
+    def said(self) -> str:
+        """Return what it said after the first line."""
+        assert self.process.stdout is not None
+        return self.process.stdout.read().strip()
+
+
+@dataclass
+class Party:
+    """Whoever takes part in a search: the searching process and, on a cluster, one worker and a scheduler."""
+
+    text: str
+    path: Path
+    on_cluster: bool
+    spent: float = 0.0
+    scheduler: Child | None = None
+    worker: Child | None = None
+    searcher: Child | None = None
+
+    def begin(self) -> None:
+        """Start whatever is missing."""
+        if self.on_cluster and self.scheduler is None:
+            self.scheduler = Child("scheduler", "-")
+        address = [] if self.scheduler is None else ["--address", self.scheduler.address]
+        if self.on_cluster and self.worker is None:
+            self.worker = Child("worker", "-", *address)
+        if self.searcher is None:
+            self.searcher = Child("search", self.text, "--path", str(self.path), *address)
+
+    @property
+    def used(self) -> float:
+        """CPU seconds of all that search and searched."""
+        return self.spent + sum(one.used for one in (self.worker, self.searcher) if one is not None)
+
+    def lose(self, name: str) -> None:
+        """Kill one, and what cannot live without it."""
+        for other in {"searcher": ("searcher",), "worker": ("worker",)}.get(name, ("scheduler", "searcher", "worker")):
+            child: Child | None = getattr(self, other)
+            if child is None:
+                continue
+            if other != name:
+                _wait(child)  # it notices, and ends by itself
+            child.kill()
+            self.spent += child.used if other != "scheduler" else 0.0
+            setattr(self, other, None)
+
+    def answer(self) -> str:
+        """Return what the search ended with, empty if it failed."""
+        assert self.searcher is not None
+        self.searcher.process.wait()
+        return self.searcher.said() if self.searcher.process.returncode == 0 else ""
+
+    def end(self) -> None:
+        """Kill all."""
+        for name in ("searcher", "worker", "scheduler"):
+            self.lose(name)
+
+
+def _wait(child: Child, seconds: float = 60.0) -> None:
+    until = time.monotonic() + seconds
+    while child.is_alive and time.monotonic() < until:
+        time.sleep(0.01)
+
+
+def left_alone(text: str, path: Path, on_cluster: bool) -> tuple[str, float]:
+    """Return the answer of a search that nobody kills, and its CPU seconds."""
+    party = Party(text, path, on_cluster)
+    party.begin()
+    assert party.searcher is not None
+    while party.searcher.is_alive:
+        time.sleep(0.01)
+        _ = party.used
+    answer, used = party.answer(), party.used
+    party.end()
+    return answer, used
+
+
+def kills(text: str, of: str = "process", n: int = 10, seed: int = SEED, keep: str | None = None) -> tuple[Any, ...]:
+    """Kill n times in one search; return what came of it."""
+    X, y, _ = instance(text)
+    rng = random.Random(f"{seed} {text} {of}")
+    on_cluster = of != "process"
+    with tempfile.TemporaryDirectory() as folder:
+        expected, whole = left_alone(text, Path(folder) / "alone.hwp", on_cluster)
+        path = Path(keep or Path(folder) / "killed.hwp")
+        party = Party(text, path, on_cluster)
+        lives = 0
+        while True:
+            party.begin()
+            assert party.searcher is not None
+            until = party.used + rng.random() * 2 * whole / (n + 1) if lives < n else float("inf")
+            while party.searcher.is_alive and party.used < until:
+                time.sleep(0.01)
+            if not party.searcher.is_alive and (answer := party.answer()):
+                break
+            if party.searcher.is_alive:
+                lives += 1
+                print(f"  {text}: kill {lives} of the {of} after {party.used:.1f} CPU s in all", flush=True)
+            party.lose("searcher" if of == "process" else of)
+        spent = party.used
+        party.end()
+        proof = "not checked here" if keep else _verdict(path, X, y)
+    lost = f"{100 * (spent - whole) / max(1, lives) / whole:.2f} %"
+    same = "same" if answer == expected else f"{answer} INSTEAD OF {expected}"
+    return text, of, lives, f"{whole:.1f}", f"{spent:.1f}", lost, same, proof
+
+
+def _verdict(path: Path, X: Any, y: Any) -> str:
+    return "accepted" if hardwood_checker.check(path, X, y).is_optimal else "NOT OPTIMAL"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", help="an instance: set, radius, depth; or search, worker, scheduler")
+    parser.add_argument("instance", nargs="?")
+    parser.add_argument("--of", choices=["process", "worker", "scheduler"], default="process")
+    parser.add_argument("--kills", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--keep", help="where to leave the proof; it is then not checked")
+    parser.add_argument("--path")
+    parser.add_argument("--address")
+    a = parser.parse_args(arguments)
+    if a.what == "search":
+        search(a.instance, a.path, a.address)
+    elif a.what in ("worker", "scheduler"):
+        asyncio.run(serve(a.address))
+    else:
+        print(table(COLUMNS, [kills(a.what, a.of, a.kills, a.seed, a.keep)]))
+
+
+def _several(*asked: tuple[str, str, int]) -> str:
+    return table(COLUMNS, [kills(*one) for one in asked])
+
+
+PARTS = {
+    "ionosphere": lambda: _several(
+        *(("ionosphere,0.2,4", of, n) for of, n in (("process", 60), ("worker", 15), ("scheduler", 5)))
+    ),
+    "magic": lambda: _several(*(("magic,-,3", of, n) for of, n in (("process", 12), ("worker", 5), ("scheduler", 3)))),
+}
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    main()
