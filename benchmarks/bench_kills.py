@@ -69,9 +69,9 @@ async def serve(address: str | None) -> None:
     distributed: Any = import_module("distributed")
     import_module("hardwood.solvers.search.cluster")
     server = (
-        distributed.Worker(address, nthreads=1, dashboard=False)
+        distributed.Worker(address, nthreads=1, dashboard_address=":0")
         if address
-        else distributed.Scheduler(port=0, dashboard=False)
+        else distributed.Scheduler(port=0, dashboard_address=":0")
     )
     async with server:
         print(time.process_time(), server.address, flush=True)

@@ -73,7 +73,7 @@ def work_of_workers(text: str, counts: Sequence[int]) -> tuple[float, str]:
     used: list[float] = []
     for n in counts:
         with (
-            distributed.LocalCluster(n_workers=n, threads_per_worker=1, dashboard_address=None) as cluster,
+            distributed.LocalCluster(n_workers=n, threads_per_worker=1, dashboard_address=":0") as cluster,
             distributed.Client(cluster, set_as_default=False) as client,
         ):
             solve(problem.replace(max_depth=2), client=client)  # so that nothing is imported while it is measured
@@ -90,7 +90,7 @@ def seconds_per_task(n: int = 300) -> float:
     """Return what the scheduler needs for one task of one worker that does nothing."""
     distributed: Any = import_module("distributed")
     with (
-        distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         began = time.perf_counter()

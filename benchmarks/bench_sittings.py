@@ -69,7 +69,7 @@ def workers(instances: Sequence[str], counts: Sequence[int] = (1, 2)) -> str:
         base = None
         for n in counts:
             with (
-                distributed.LocalCluster(n_workers=n, threads_per_worker=1, dashboard_address=None) as cluster,
+                distributed.LocalCluster(n_workers=n, threads_per_worker=1, dashboard_address=":0") as cluster,
                 distributed.Client(cluster, set_as_default=False) as client,
             ):
                 client.run(_warm_up)

@@ -34,7 +34,7 @@ def problem_of(seed: int, n: int = 120, depth: int = 3) -> tuple[Any, Any, Probl
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as workers,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0") as workers,
         distributed.Client(workers, set_as_default=False) as client,
     ):
         yield client
@@ -86,7 +86,7 @@ def test_workers_may_die_and_others_join(tmp_path: Path) -> None:
     X, y, problem = problem_of(5, n=600, depth=3)
     alone = solve(problem)
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as workers,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as workers,
         distributed.Client(workers, set_as_default=False) as client,
     ):
         pids = list(client.run(os.getpid).values())
