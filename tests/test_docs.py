@@ -66,6 +66,13 @@ def test_what_the_readme_says_of_the_demo_is_what_was_measured() -> None:
     assert f"({as_is['optimal']} %)" in said
 
 
+def test_what_the_readme_says_beside_others_is_what_was_measured() -> None:
+    from benchmarks.peers import with_measurements
+
+    said = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert with_measurements(said) == said, "python -m benchmarks.peers writes the table anew"
+
+
 def test_links_between_pages_lead_somewhere() -> None:
     for page in PAGES:
         text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)

@@ -138,10 +138,7 @@ def _print(report: dict[str, Any], columns: Sequence[Column], open_ones: Sequenc
         [_row(column, column.name in marked) for column in columns],
         left=3,
     )
-    typer.echo(
-        f"{report['duplicate_rows']} rows repeat another one. {report['conflicting_rows']} rows contradict others "
-        f"(same features, another class): at least {report['unavoidable_errors']} errors, whatever is learned."
-    )
+    typer.echo(_repetitions(report))
     for column in columns:
         if column.kind is ColumnKind.IDENTIFIER and column.is_numeric:
             typer.echo(f"{column.name!r} looks like an ID: a tree can learn rows by heart from it.")
@@ -174,3 +171,16 @@ def _print_next(attack: str | None, open_ones: Sequence[Decision]) -> None:
     typer.echo("\nWhat to try (radius: 5 % of what nine tenths of the values span, in the units of the data):")
     for spelling in ("5%", *([] if attack is None or len(attack) > 300 else [attack])):
         typer.echo(f"  {command_with(['--attack', spelling, *words], instead_of='inspect', command='fit')}")
+
+
+def _repetitions(report: dict[str, Any]) -> str:
+    """Say in words how many rows repeat or contradict others."""
+    repeated, contradicting = report["duplicate_rows"], report["conflicting_rows"]
+    rows = {0: "No row repeats another", 1: "One row repeats another"}.get(repeated, f"{repeated} rows repeat others")
+    if not contradicting:
+        return f"{rows}; none contradicts another (same features, another class)."
+    errors = report["unavoidable_errors"]
+    return (
+        f"{rows}; {contradicting} rows contradict others (same features, another class): at least "
+        f"{errors} error{'s' if errors != 1 else ''}, whatever is learned."
+    )
