@@ -449,6 +449,21 @@ def scan_splits(
 ) -> tuple[FloatArray, Int32Array, NDArray[np.uint8]]:
     """Return, for the best split of each node on each feature, gain, threshold index and whether values rise."""
 
+def scan_bins(
+    enters: NDArray[np.uint16],
+    leaves: NDArray[np.uint16],
+    thresholds: IntArray,
+    sign: NDArray[np.int8],
+    gradient: FloatArray,
+    curvature: FloatArray,
+    node: Int32Array,
+    n_nodes: int,
+    l2: float,
+    features: IntArray,
+    control: Control | None = None,
+) -> tuple[FloatArray, Int32Array, NDArray[np.uint8]]:
+    """Do the same for samples in bins: which threshold of each feature, of so many, is best."""
+
 def fit_leaves(
     rest: FloatArray,
     sign: NDArray[np.int8],

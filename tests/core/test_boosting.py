@@ -40,12 +40,14 @@ def in_order(rank: Any) -> tuple[Any, Any]:
     return np.ascontiguousarray(np.take_along_axis(columns, order, axis=1)), order
 
 
-def best_by_hand(lower: Any, upper: Any, sign: Any, g: FloatArray, h: FloatArray, l2: float) -> float:
-    """Try every threshold between an upper end and a lower one that follows, and both orders of the two values."""
+def best_by_hand(
+    lower: Any, upper: Any, sign: Any, g: FloatArray, h: FloatArray, l2: float, thresholds: Any = None
+) -> float:
+    """Try thresholds, by default all between an upper end and a lower one that follows, and both orders of values."""
     best = 0.0
-    for t in np.unique(upper):
+    for t in np.unique(upper) if thresholds is None else thresholds:
         following = np.concatenate([lower[lower > t], upper[upper > t]])
-        if len(following) == 0 or following.min() not in lower:
+        if thresholds is None and (len(following) == 0 or following.min() not in lower):
             continue
         left, right = lower <= t, upper > t
         only_left, only_right, both = left & ~right, right & ~left, left & right
@@ -77,6 +79,30 @@ def check_scan(rng: np.random.Generator) -> None:
             expected = best_by_hand(lower[here, j], upper[here, j], sign[here], g[here], h[here], l2)
             assert gain[v, k] == pytest.approx(expected, rel=1e-9, abs=1e-12)
             assert (index[v, k] >= 0 or gain[v, k] == 0) or index[v, k] == -1
+
+
+def check_bins(rng: np.random.Generator) -> None:
+    n, p, nodes = int(rng.integers(2, 30)), int(rng.integers(1, 4)), int(rng.integers(1, 4))
+    lower, upper = random_ends(rng, n, p)
+    sign = rng.choice(np.array([-1, 1], np.int8), n)
+    g, h = rng.random(n), rng.random(n) + 0.01
+    node = rng.integers(-1, nodes, n).astype(np.int32)
+    l2 = float(rng.choice([0.0, 0.5]))
+    features = np.sort(rng.choice(p, int(rng.integers(1, p + 1)), replace=False))
+    ends = [np.unique(rng.choice(upper[:, j], int(rng.integers(1, n + 1)))) for j in range(p)]
+    enters, leaves = (
+        np.array([np.searchsorted(ends[j], rank[:, j]) for j in range(p)], np.uint16) for rank in (lower, upper)
+    )
+    counts = np.array([len(one) for one in ends])
+    gain, index, _ = _core.scan_bins(enters, leaves, counts, sign, g, h, node, nodes, l2, features)
+    for v in range(nodes):
+        here = node == v
+        for k, j in enumerate(features):
+            part = (lower[here, j], upper[here, j], sign[here], g[here], h[here], l2)
+            assert gain[v, k] == pytest.approx(best_by_hand(*part, ends[j]), rel=1e-9, abs=1e-12)
+            if index[v, k] >= 0:
+                alone = best_by_hand(*part, [ends[j][index[v, k]]])
+                assert gain[v, k] == pytest.approx(alone, rel=1e-9, abs=1e-12)
 
 
 def check_two_leaves(rng: np.random.Generator) -> None:
@@ -136,7 +162,7 @@ def check_steps(rng: np.random.Generator) -> None:
         assert (least[i], largest[i]) == (min(met), max(met)), i
 
 
-@pytest.mark.parametrize("check", [check_scan, check_two_leaves, check_many_leaves, check_steps])
+@pytest.mark.parametrize("check", [check_scan, check_bins, check_two_leaves, check_many_leaves, check_steps])
 @pytest.mark.parametrize("seed", range(30))
 def test_scans_values_and_steps_are_those_of_the_twins(check: Any, seed: int) -> None:
     check(np.random.default_rng(seed))
@@ -168,3 +194,6 @@ def test_what_makes_no_sense_is_refused() -> None:
     ends = np.zeros((1, 1), np.int32)
     with pytest.raises(ValueError, match="node"):
         _core.scan_splits(ends, ends, ends, ends, sign, one, one, np.array([4], np.int32), 1, 0.0, np.array([0]))
+    bins = np.full((1, 1), 2, np.uint16)
+    with pytest.raises(ValueError, match="beyond thresholds"):
+        _core.scan_bins(bins, bins, np.array([1]), sign, one, one, zero, 1, 0.0, np.array([0]))

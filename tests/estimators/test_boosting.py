@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from hardwood import InvalidInputError, RobustBoostingClassifier, as_ensemble, load_model, robustness
+from hardwood.ensembles.boosting import weak
 from hardwood.ensembles.boosting.learner import best_constant
 from hardwood.ensembles.verification import AttackedSamples
 
@@ -212,3 +213,22 @@ def test_progress_is_told_round_by_round(capsys: pytest.CaptureFixture[str]) -> 
 def test_what_makes_no_sense_is_refused_by_name(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidInputError, match=next(iter(wrong))):
         RobustBoostingClassifier(**wrong).fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize("kind", ["stumps", "trees", "deep"])
+def test_with_many_samples_some_thresholds_do_nearly_as_well_as_all(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = table(3, n=400)
+    X[:5, 0] = X[0, 0]
+    attack = {0: (0.05, 0.03), 1: (float("inf"), 0.0), 2: 0.02}
+    model = RobustBoostingClassifier(12, attack=attack, learning_rate=0.5, **KINDS[kind])
+    exact = model.fit(X, y).history_[-1].loss
+    monkeypatch.setattr(weak, "MANY_SAMPLES", 1)
+    assert model.fit(X, y).history_[-1].loss == pytest.approx(exact, rel=0.05)
+    assert model.history_[-1].certified <= model.adversarial_score(X, y)
+    monkeypatch.setattr(weak, "MOST_BINS", 5)
+    model.fit(X, y)
+    thresholds = {float(b) for tree in model.ensemble_.trees for b in tree.threshold[tree.feature == 0]}
+    assert len(thresholds) <= 5
+    assert model.history_[-1].loss == pytest.approx(exact, rel=0.2)
+    history = repr(model.history_)
+    assert repr(model.set_params(n_jobs=2).fit(X, y).history_) == history

@@ -1,7 +1,9 @@
 // Robust boosting for Python.
+#include <algorithm>
 #include <cmath>
 
 #include "bindings/bind.h"
+#include "boosting/binned_scan.h"
 #include "boosting/leaf_values.h"
 #include "boosting/split_scan.h"
 #include "boosting/step_function.h"
@@ -11,6 +13,27 @@ namespace hardwood
 namespace
 {
 using Ranks = In<std::int32_t, 2>;
+
+Array<PricedSample> pricedSamples(Span<std::int8_t const> sign, Span<double const> gradient,
+                                  Span<double const> curvature, Span<std::int32_t const> node)
+{
+    auto samples = Array<PricedSample>::unwritten(sign.size());
+    for (Index i = 0; i != sign.size(); ++i)
+        samples[i] = {sign[i] * gradient[i], curvature[i], node[i], sign[i] > 0};
+    return samples;
+}
+
+// Write the splits of all nodes on the feature that is k-th of so many.
+void keepSplits(Span<ScannedSplit const> best, Index k, Index features, Span<double> gain, Span<std::int32_t> index,
+                Span<std::uint8_t> rising)
+{
+    for (Index node = 0; node != best.size(); ++node)
+    {
+        gain[node * features + k] = best[node].gain;
+        index[node * features + k] = best[node].index;
+        rising[node * features + k] = best[node].rising ? 1 : 0;
+    }
+}
 
 nb::tuple pyScanSplits(Ranks lowerRank, Ranks lowerSample, Ranks upperRank, Ranks upperSample, In<std::int8_t, 1> sign,
                        In<double, 1> gradient, In<double, 1> curvature, In<std::int32_t, 1> node, Index nNodes,
@@ -39,9 +62,7 @@ nb::tuple pyScanSplits(Ranks lowerRank, Ranks lowerSample, Ranks upperRank, Rank
         nb::gil_scoped_release unlocked;
         Interruptible own;
         Control &control = given != nullptr ? *given : own;
-        auto samples = Array<PricedSample>::unwritten(n);
-        for (Index i = 0; i != n; ++i)
-            samples[i] = {signs[i] * gradients[i], curvatures[i], nodes[i], signs[i] > 0};
+        auto const samples = pricedSamples(signs, gradients, curvatures, nodes);
         Array<ScannedSplit> best(nNodes);
         for (Index k = 0; k != chosen.size() && !control.stopRequested(); ++k)
         {
@@ -49,12 +70,52 @@ nb::tuple pyScanSplits(Ranks lowerRank, Ranks lowerSample, Ranks upperRank, Rank
             scanSplits({gridOf(lowerRank).row(j), gridOf(lowerSample).row(j), gridOf(upperRank).row(j),
                         gridOf(upperSample).row(j)},
                        samples.view(), l2, best.view(), control);
-            for (Index node = 0; node != nNodes; ++node)
-            {
-                gain[node * chosen.size() + k] = best[node].gain;
-                index[node * chosen.size() + k] = best[node].index;
-                rising[node * chosen.size() + k] = best[node].rising ? 1 : 0;
-            }
+            keepSplits(best.view(), k, chosen.size(), gain.view(), index.view(), rising.view());
+        }
+    }
+    raisePending();
+    return nb::make_tuple(handOver(std::move(gain), nNodes, chosen.size()),
+                          handOver(std::move(index), nNodes, chosen.size()),
+                          handOver(std::move(rising), nNodes, chosen.size()));
+}
+
+nb::tuple pyScanBins(In<std::uint16_t, 2> enters, In<std::uint16_t, 2> leaves, In<Index, 1> thresholds,
+                     In<std::int8_t, 1> sign, In<double, 1> gradient, In<double, 1> curvature, In<std::int32_t, 1> node,
+                     Index nNodes, double l2, In<Index, 1> features, Control *given)
+{
+    auto const signs = spanOf(sign);
+    auto const gradients = spanOf(gradient), curvatures = spanOf(curvature);
+    auto const nodes = spanOf(node);
+    auto const counts = spanOf(thresholds), chosen = spanOf(features);
+    auto const first = gridOf(enters), last = gridOf(leaves);
+    Index const n = signs.size(), p = counts.size();
+    require(first.rows() == p && first.columns() == n && last.rows() == p && last.columns() == n,
+            "the bins must be of shape (n_features, n_samples)");
+    require(gradients.size() == n && curvatures.size() == n && nodes.size() == n,
+            "sign, gradient, curvature and node must be of one length");
+    require(nNodes >= 1 && l2 >= 0.0, "at least one node, and l2 >= 0");
+    requireRange(nodes, -1, nNodes - 1, "node");
+    requireRange(chosen, 0, p - 1, "features");
+    requireRange(counts, 0, 65534, "thresholds");
+    for (Index const j : chosen)
+    {
+        auto const most = [&](Span<std::uint16_t const> bins) { return *std::max_element(bins.begin(), bins.end()); };
+        require(n > 0 && most(first.row(j)) <= counts[j] && most(last.row(j)) <= counts[j], "bins beyond thresholds");
+    }
+    auto gain = Array<double>(nNodes * chosen.size());
+    auto index = Array<std::int32_t>(nNodes * chosen.size(), -1);
+    auto rising = Array<std::uint8_t>(nNodes * chosen.size());
+    {
+        nb::gil_scoped_release unlocked;
+        Interruptible own;
+        Control &control = given != nullptr ? *given : own;
+        auto const samples = pricedSamples(signs, gradients, curvatures, nodes);
+        Array<ScannedSplit> best(nNodes);
+        for (Index k = 0; k != chosen.size() && !control.stopRequested(); ++k)
+        {
+            Index const j = chosen[k];
+            scanBins({first.row(j), last.row(j), counts[j]}, samples.view(), l2, best.view(), control);
+            keepSplits(best.view(), k, chosen.size(), gain.view(), index.view(), rising.view());
         }
     }
     raisePending();
@@ -152,6 +213,10 @@ void bindBoosting(nb::module_ &m)
         nb::arg("l2"), array("features"), nb::arg("control").none() = nb::none(),
         "Return, for the best split of each node on each of the features, gain, threshold index (-1 where none is any "
         "good), and whether the right leaf has the larger value.");
+    m.def("scan_bins", pyScanBins, array("enters"), array("leaves"), array("thresholds"), array("sign"),
+          array("gradient"), array("curvature"), array("node"), nb::arg("n_nodes"), nb::arg("l2"), array("features"),
+          nb::arg("control").none() = nb::none(),
+          "The same for samples in bins: which threshold of each feature, of so many, is best.");
     m.def("fit_leaves", pyFitLeaves, array("rest"), array("sign"), array("weight"), array("start"), array("leaf"),
           array("offset"), array("group_start"), array("group_leaf"), nb::arg("n_leaves"), nb::arg("exponential"),
           nb::arg("l2"), nb::arg("largest"), nb::arg("rounds"), nb::arg("control").none() = nb::none(),

@@ -14,6 +14,18 @@ constexpr int mostSteps = 40;
 constexpr double closeEnough = 1e-7;  // steps in units of leaf values
 constexpr double noProgress = 1e-9;   // of the loss, in a round
 
+// The derivatives of a loss; its value, which takes a logarithm, is left out.
+inline LossAt derivativesAt(BoostingLoss loss, double margin)
+{
+    double const e = std::exp(std::min(-margin, steepest));
+    if (loss == BoostingLoss::exponential)
+        return {e, -e, e};
+    if (margin < -30.0)  // where exp(-m) may be beyond all numbers
+        return {0.0, -1.0, 1.0 / (1.0 + e)};
+    double const share = e / (1.0 + e);
+    return {0.0, -share, share / (1.0 + e)};
+}
+
 // A sample that a group moves: its margin is rest + min(inside + y step, outside).
 struct Moved
 {
@@ -81,7 +93,7 @@ public:
             double const margin = one.inside + one.sign * step;
             if (margin > one.outside)
                 continue;
-            LossAt const loss = lossAt(problem_.loss, margin);
+            LossAt const loss = derivativesAt(problem_.loss, margin);
             double const slope = one.weight * one.sign * loss.slope;
             // At a tie the group's leaf counts only towards the side on which it becomes the worse one.
             bool const tied = margin == one.outside;
@@ -134,13 +146,10 @@ double bestStep(Direction const &direction, double lowest, double highest, Contr
 
 LossAt lossAt(BoostingLoss loss, double margin)
 {
-    double const e = std::exp(std::min(-margin, steepest));
-    if (loss == BoostingLoss::exponential)
-        return {e, -e, e};
-    if (margin < -30.0)  // where exp(-m) may be beyond all numbers
-        return {-margin, -1.0, 1.0 / (1.0 + e)};
-    double const share = e / (1.0 + e);
-    return {std::log1p(e), -share, share / (1.0 + e)};
+    LossAt found = derivativesAt(loss, margin);
+    if (loss == BoostingLoss::logistic)
+        found.value = margin < -30.0 ? -margin : std::log1p(std::exp(-margin));
+    return found;
 }
 
 double lossOfLeaves(LeafProblem const &problem, Span<double const> value)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardwood import _core
 from hardwood.arrays import FloatArray, Int32Array, IntArray
@@ -22,6 +23,9 @@ from hardwood.tree.index_tree import IndexTree
 
 CANDIDATES = 3
 """So many features' best stumps are fitted exactly, and the best of them is taken."""
+MANY_SAMPLES = 20_000
+"""From so many on, thresholds are looked for among at most `MOST_BINS` of each feature."""
+MOST_BINS = 1000
 RESOLUTION = 1000
 """Weights of the optimal trees are whole shares of the largest, in so many steps."""
 _NO_GAIN = 1e-12
@@ -112,18 +116,78 @@ class GreedyTrees:
         curvature = np.bincount(node[inside], priced.curvature[inside], count) + self.l2
         return np.asarray(np.divide(slope**2, 2 * curvature, out=np.zeros(count), where=curvature > 0))
 
+    @cached_property
+    def _bins(self) -> Bins:
+        return Bins.of(self.problem)
+
     def _scan(
         self, priced: Priced, node: Int32Array, count: int, features: IntArray, control: _core.Control
-    ) -> tuple[FloatArray, Int32Array, np.ndarray[tuple[int, ...], np.dtype[np.uint8]]]:
-        def scan(part: IntArray) -> tuple[FloatArray, Int32Array, np.ndarray[tuple[int, ...], np.dtype[np.uint8]]]:
-            return _core.scan_splits(
-                *self._ends, priced.sign, priced.gradient, priced.curvature, node, count, self.l2, part, control
+    ) -> tuple[FloatArray, Int32Array, NDArray[np.uint8]]:
+        """Return gain, threshold and order of values for the best split of each node on each feature."""
+        sign, gradient, curvature = priced.sign, priced.gradient, priced.curvature
+        binned = len(node) >= MANY_SAMPLES
+
+        def scan(part: IntArray) -> tuple[FloatArray, Int32Array, NDArray[np.uint8]]:
+            if not binned:
+                return _core.scan_splits(*self._ends, sign, gradient, curvature, node, count, self.l2, part, control)
+            bins = self._bins
+            return _core.scan_bins(
+                bins.enters, bins.leaves, bins.counts, sign, gradient, curvature, node, count, self.l2, part, control
             )
 
+        self._bins if binned else self._ends  # noqa: B018  # before the threads start
         parts = [part for part in np.array_split(features, min(self.n_jobs, len(features))) if len(part)]
         found = in_threads(scan, ((part,) for part in parts), len(parts))
         gain, index, rising = (np.concatenate(column, axis=1) for column in zip(*found, strict=True))
-        return gain, index, rising
+        return gain, self._bins.index_of(index, features) if binned else index, rising
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """Every sample's place between some thresholds of each feature (`src/core/boosting/binned_scan.h`).
+
+    Attributes
+    ----------
+    threshold : tuple of arrays
+        Ranks of the thresholds of each feature: all upper ends, or quantiles of them where there are more.
+    enters, leaves : array of shape (n_features, n_samples)
+        The first threshold that a sample reaches left of, and how many it reaches right of.
+    """
+
+    threshold: tuple[Int32Array, ...]
+    enters: NDArray[np.uint16]
+    leaves: NDArray[np.uint16]
+
+    @classmethod
+    def of(cls, problem: Problem) -> Bins:
+        """Choose thresholds and place the samples of a problem."""
+        shape = (problem.n_features, problem.n_samples)
+        enters, leaves = np.empty(shape, np.uint16), np.empty(shape, np.uint16)
+        chosen = []
+        for j in range(problem.n_features):
+            lower, upper = (np.ascontiguousarray(rank[:, j]) for rank in (problem.lower_rank, problem.upper_rank))
+            order = np.sort(upper)
+            ends = _distinct(order)
+            if len(ends) > MOST_BINS:
+                ends = _distinct(order[np.linspace(0, len(order) - 1, MOST_BINS).astype(np.int64)])
+            # What a rank amounts to is looked up: ranks are few, and searching for each sample would take longer.
+            place = np.searchsorted(ends, np.arange(int(max(lower.max(), upper.max())) + 1)).astype(np.uint16)
+            enters[j], leaves[j] = place[np.maximum(lower, 0)], place[upper]
+            chosen.append(ends.astype(np.int32))
+        return cls(tuple(chosen), enters, leaves)
+
+    @cached_property
+    def counts(self) -> IntArray:
+        """How many thresholds each feature has."""
+        return np.array([len(ends) for ends in self.threshold], dtype=np.int64)
+
+    def index_of(self, chosen: Int32Array, features: IntArray) -> Int32Array:
+        """Return the ranks of chosen thresholds, column k of feature ``features[k]``; -1 stays."""
+        found = np.full_like(chosen, -1)
+        for k, j in enumerate(features):
+            is_any = chosen[:, k] >= 0
+            found[is_any, k] = self.threshold[j][chosen[is_any, k]]
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,6 +220,10 @@ class OptimalTrees:
             raise KeyboardInterrupt
         tree = numbered(to_indices(result.tree, self.problem))
         return [] if tree.n_nodes == 1 else [tree]
+
+
+def _distinct(ordered: Int32Array) -> Int32Array:
+    return np.asarray(ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])])
 
 
 def _rounded(gain: FloatArray) -> FloatArray:
