@@ -11,7 +11,7 @@ CORE := $(wildcard src/core/*.h src/core/*.cpp src/core/*/*.h src/core/*/*.cpp)
 HARDWOOD_DATA ?= $(wildcard $(abspath ../shared/data))
 export HARDWOOD_DATA
 
-.PHONY: demo test test-all lint lint-core types install core sanitize bench fuzz docs dist clean compiler
+.PHONY: demo test test-all lint lint-core types install core sanitize bench fuzz docs linkcheck dist clean compiler
 
 demo: $(USER)
 	$(BIN)/hardwood demo
@@ -42,6 +42,11 @@ fuzz: $(DEV)
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+
+# Links that lead out of the repository; needs the internet. Those inside are checked by `make docs` and the tests.
+linkcheck: $(VENV)/.docs
+	$(BIN)/python -m sphinx -q -b linkcheck docs docs/_build/linkcheck
+	$(BIN)/python docs/links.py
 
 $(VENV)/.docs: $(DEV)
 	$(PIP) --editable '.[docs]'

@@ -82,6 +82,29 @@ def test_links_between_pages_lead_somewhere() -> None:
                 assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+def test_links_into_pages_name_a_heading_that_is_there() -> None:
+    seen = 0
+    for page in PAGES:
+        for target, anchor in re.findall(r"\]\(([^)#\s]*)#([^)\s]+)\)", page.read_text(encoding="utf-8")):
+            if re.match(r"[a-z]+:", target):
+                continue
+            text = (page.parent / target if target else page).read_text(encoding="utf-8")
+            headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+            names = {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+            assert anchor in names, f"{page.name} links to {target}#{anchor}"
+            seen += 1
+    assert seen
+
+
+def test_links_that_lead_outside_have_the_right_form() -> None:
+    module = module_of("links")
+    found = list(module.links())
+    assert found
+    assert {f"{path}: {link}: {fault}" for path, link in found for fault in module.faults(link)} == set()
+    assert module.faults("http://docs.dask.org") == ["not https"]
+    assert module.faults("https://docs.dask.org.evil.example/x") != []
+
+
 def test_the_reference_lists_what_the_packages_export() -> None:
     text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     listed = {line.strip() for line in text.splitlines() if re.fullmatch(r"   [A-Za-z_.]+", line)}
@@ -94,7 +117,12 @@ def test_the_reference_lists_what_the_packages_export() -> None:
 
 def blocks() -> Any:
     """The module that runs code of pages when they are built."""
-    spec = importlib.util.spec_from_file_location("blocks", ROOT / "docs" / "blocks.py")
+    return module_of("blocks")
+
+
+def module_of(name: str) -> Any:
+    """A module that lies beside the pages."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
