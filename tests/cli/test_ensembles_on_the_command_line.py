@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from cli_runner import run
 from ensemble_models import fitted, table
-from hardwood import load_model
+from hardwood import RobustBoostingClassifier, RobustForestClassifier, load_model
 from hardwood.ensembles.model_file import EnsembleModel
 
 
@@ -25,7 +27,8 @@ def csv(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("kind", ["boosting", "forest"])
 def test_an_ensemble_is_learned_saved_evaluated_and_exported(kind: str, csv: Path, tmp_path: Path) -> None:
     model = tmp_path / "model.json"
-    learn = ("fit-ensemble", csv, "--target", "kind", "--attack", "0.05", "--model", kind, "--depth", 2, "--trees", 6)
+    what = ("--model", kind, "--depth", 2, "--trees", 6, "--holdout", 0)
+    learn = ("fit-ensemble", csv, "--target", "kind", "--attack", "0.05", *what)
     shown = run(*learn, "-o", model)
     assert "accuracy under attack" in shown
     loaded = load_model(model)
@@ -40,6 +43,53 @@ def test_an_ensemble_is_learned_saved_evaluated_and_exported(kind: str, csv: Pat
     assert "int score(" in run("export", model, "--to", "c", "--name", "score")
     assert "one tree" in run("export", model, "--to", "dot", code=1)
     assert "single one" in run("explain", model, csv, "--row", 1, code=1)
+
+
+def test_a_held_out_score_is_reported(csv: Path, tmp_path: Path) -> None:
+    learn = ("fit-ensemble", csv, "-t", "kind", "-a", "0.05", "--depth", 2, "--trees", 6)
+    shown = run(*learn)
+    assert "72 learned from" in shown
+    assert "18 held out" in shown
+    model = tmp_path / "model.json"
+    found = json.loads(run(*learn, "--holdout", 0, "--test", csv, "-o", model, "--json"))
+    assert (found["samples"], found["test_samples"]) == (90, 90)
+    for name in ("accuracy", "adversarial_accuracy", "adversarial_accuracy_upper"):
+        assert found[name] == found[f"test_{name}"]
+    assert "90 of data.csv" in run(*learn, "--test", csv)
+    assert "test on one of them" in run(*learn, "--test", csv, "--holdout", 0.5, code=1)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        RobustForestClassifier(5, attack=0.05),
+        RobustForestClassifier(5, attack=0.05, voting="soft"),
+        RobustBoostingClassifier(5, attack=0.05),
+        RobustBoostingClassifier(5, attack=0.05, loss="exponential"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_probabilities_are_those_of_the_estimator(estimator: Any, n_classes: int, tmp_path: Path) -> None:
+    X, y = table(np.random.default_rng(n_classes), 90, 3, n_classes)
+    data, model = tmp_path / "data.csv", tmp_path / "model.json"
+    np.savetxt(data, X, delimiter=",", header="a,b,c", comments="", fmt="%.17g")
+    estimator.fit(X, y).save(model)
+    found = json.loads(run("predict", model, data, "--probabilities", "--json"))
+    np.testing.assert_allclose(found["probabilities"], estimator.predict_proba(X))
+    assert found["classes"] == list(range(n_classes))
+    shown = run("predict", model, data, "-p").splitlines()
+    assert shown[0] == "a,b,c,prediction," + ",".join(f"P({c})" for c in range(n_classes))
+
+
+def test_scores_that_nobody_calls_probabilities_are_none(tmp_path: Path) -> None:
+    X, y = table(np.random.default_rng(0), 40, 2, 2)
+    path = tmp_path / "data.csv"
+    np.savetxt(path, X, delimiter=",", header="a,b", comments="", fmt="%g")
+    model = RobustForestClassifier(3).fit(X, y).to_model()
+    dataclasses.replace(model, training={"solver": "somebody's"}).save(tmp_path / "m.json")
+    said = run("predict", tmp_path / "m.json", path, "-p", code=1)
+    assert "does not say how its scores become probabilities" in said
 
 
 def test_optimal_trees_can_be_boosted(csv: Path) -> None:

@@ -15,6 +15,7 @@ import typer
 
 from hardwood.attack.model import AttackModel
 from hardwood.cli.app import app
+from hardwood.cli.holding_out import HoldoutOption, TestOption, parts_of
 from hardwood.cli.inputs import (
     AttackedClassOption,
     AttackOption,
@@ -32,7 +33,6 @@ from hardwood.cli.inputs import (
 )
 from hardwood.cli.output import check_output, exit_if_interrupted, percent, print_json, print_table
 from hardwood.cli.reading import Reading, reads_csv
-from hardwood.errors import InvalidInputError
 from hardwood.evaluation.methods import Recipe, find_recipe
 from hardwood.evaluation.metrics import accuracy, adversarial_accuracy
 from hardwood.export.model_file import Model, training_record, weight_by_leaf
@@ -45,9 +45,6 @@ from hardwood.solvers.display import progress_display
 from hardwood.solvers.result import Result, Status, TracePoint
 from hardwood.solvers.search.cluster import connected
 from hardwood.tree.statistics import LeafStatistics
-
-HOLDOUT = 0.2
-"""Share of the rows that is held out unless somebody says otherwise."""
 
 
 class StartChoice(StrEnum):
@@ -69,17 +66,6 @@ GapOption = Annotated[float, typer.Option(help="Stop at this relative gap betwee
 PenaltyOption = Annotated[float, typer.Option(help="Cost of a leaf, in units of sample weight.")]
 LeafOption = Annotated[int, typer.Option(help="Samples that must reach each leaf for certain.")]
 LeafShareOption = Annotated[float, typer.Option(help="Share of all weight that must reach each leaf for certain.")]
-HoldoutOption = Annotated[
-    float | None,
-    typer.Option(
-        "--holdout",
-        help="Share of the rows to test on rather than to learn from; 0 for none. By default 0.2, unless there is "
-        "--test, --proof or --checkpoint.",
-        show_default=False,
-    ),
-]
-TestOption = Annotated[Path | None, typer.Option("--test", help="CSV file to test on, instead of rows held out.")]
-
 CheckpointOption = Annotated[
     Path | None,
     typer.Option("--checkpoint", help="Keep what is proven in this file; run the same again to go on from it."),
@@ -126,7 +112,7 @@ def fit(
     n_jobs = checked_jobs(jobs)
     recipe = find_recipe(solver).changed(None, engine, None if start is StartChoice.none else start.value)
     samples = Samples.read(data, target, reading, weight=weight)
-    learned_from, judged_by = _parts(samples, holdout, test, proof or checkpoint, seed)
+    learned_from, judged_by = parts_of(samples, holdout, test, proof or checkpoint, seed)
     problem = learned_from.problem(
         attack,
         attacked_class,
@@ -162,32 +148,6 @@ def _say_suspicions(problem: Problem) -> None:
 
 def _next_command(output: Path, data: Path, target: str) -> str:
     return shlex.join(["hardwood", "evaluate", str(output), str(data), "--target", target])
-
-
-def _parts(
-    samples: Samples, holdout: float | None, test: Path | None, proof: Path | None, seed: int
-) -> tuple[Samples, Samples | None]:
-    """Return the samples to learn from, and those held out."""
-    if test is not None:
-        if holdout:
-            raise InvalidInputError(f"--holdout {holdout:g} and --test {test}: test on one of them")
-        return samples, None
-    if proof is not None:
-        if holdout:
-            raise InvalidInputError(
-                f"--proof or --checkpoint with --holdout {holdout:g}: a proof is about all rows of a file; "
-                "test on another file with --test"
-            )
-        return samples, None
-    if holdout == 0:
-        return samples, None
-    try:
-        return samples.hold_out(HOLDOUT if holdout is None else holdout, seed)
-    except InvalidInputError as error:
-        if holdout is not None:
-            raise
-        typer.echo(f"Nothing is held out: {error}", err=True)
-        return samples, None
 
 
 def _learn(problem: Problem, recipe: Recipe, limits: dict[str, Any], dask: str | None, *, shown: bool) -> Result:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ import typer
 from hardwood._core import Control
 from hardwood.cli.app import app
 from hardwood.cli.fit_command import ClassWeight
+from hardwood.cli.holding_out import HoldoutOption, TestOption, parts_of
 from hardwood.cli.inputs import (
     AttackedClassOption,
     AttackOption,
@@ -22,6 +24,7 @@ from hardwood.cli.inputs import (
     IntegerOption,
     JobsOption,
     JsonOption,
+    ModelOnTable,
     Samples,
     TargetOption,
     WeightOption,
@@ -118,60 +121,117 @@ def fit_ensemble_command(
         TreesFrom, typer.Option(help="Grow trees split by split, or let the exact search find them.")
     ] = TreesFrom.greedy,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the model to this JSON file.")] = None,
+    holdout: HoldoutOption = None,
+    test: TestOption = None,
     time_limit: Annotated[float, typer.Option(help="Seconds to learn, and as many to verify.")] = 60.0,
     attacked_class: AttackedClassOption = None,
     integer: IntegerOption = None,
     weight: WeightOption = None,
     class_weight: Annotated[ClassWeight, typer.Option(help="Weigh classes equally.")] = ClassWeight.none,
     jobs: JobsOption = 1,
-    seed: Annotated[int, typer.Option(help="Seed of whatever is random.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the rows held out and of whatever else is random.")] = 0,
     json: JsonOption = False,
 ) -> None:
     """Learn many robust trees from a CSV file: boosting on worst-case margins, or a forest."""
     check_output(output)
     plan = Plan(model, base.value, trees, learning_rate, time_limit, checked_jobs(jobs), seed)
     samples = Samples.read(data, target, reading, weight=weight)
-    problem = samples.problem(
+    learned_from, held_out = parts_of(samples, holdout, test, None, seed)
+    problem = learned_from.problem(
         attack,
         attacked_class,
         integer,
         max_depth=depth,
         class_weight=None if class_weight is ClassWeight.none else class_weight.value,
     )
-    fit_ensemble(plan, samples, problem, output, json=json)
-    if output is not None and not json:
-        typer.echo(f"Model written to {output}. Next: hardwood evaluate {output} {data} --target {target}")
-
-
-def fit_ensemble(plan: Plan, samples: Samples, problem: Problem, output: Path | None, *, json: bool) -> None:
-    """Learn many trees, write them and show what was learned."""
     started = time.perf_counter()
     ensemble = plan.learn(problem)
-    seconds = time.perf_counter() - started
-    attack = problem.known_attack
-    found = robustness(ensemble, samples.X, samples.y, attack, time_limit=plan.time_limit, n_jobs=plan.n_jobs)
-    low, high = found.interval(samples.weight)
-    training: dict[str, Any] = {
-        "solver": plan.kind.value,
-        "base": plan.base,
-        "trees": ensemble.n_trees,
-        "runtime": round(seconds, 6),
-        "data": Path(samples.table.path).name,
-        "accuracy": float(np.average(ensemble.predict(samples.X) == samples.y, weights=samples.weight)),
-        "adversarial_accuracy": low,
-        "adversarial_accuracy_upper": high,
-    }
-    if output is not None:
-        EnsembleModel(ensemble, attack, training).save(output)
-    if json:
-        print_json({**training, "leaves": ensemble.n_leaves, "model": None if output is None else str(output)})
-        return
-    under_attack = percent(low) if low == high else f"{percent(low)} to {percent(high)}"
-    rows = {
-        "accuracy": percent(training["accuracy"]),
-        "accuracy under attack": under_attack,
-        "trees": str(ensemble.n_trees),
-        "leaves": str(ensemble.n_leaves),
-        "seconds": f"{seconds:.2f}",
-    }
-    print_table("", ("", "training data"), list(rows.items()))
+    fitted = _Fitted(plan, ensemble, problem, learned_from, held_out, test, target, time.perf_counter() - started)
+    fitted.save(output)
+    fitted.show(output, json=json)
+    if output is not None and not json:
+        typer.echo(f"Model written to {output}. Next: hardwood evaluate {output} {test or data} --target {target}")
+
+
+@dataclass(frozen=True, eq=False)
+class _Fitted:
+    """What was learned, from what, and what it is judged by."""
+
+    plan: Plan
+    ensemble: Ensemble
+    problem: Problem
+    learned_from: Samples
+    held_out: Samples | None
+    test: Path | None
+    target: str
+    seconds: float
+
+    @cached_property
+    def training(self) -> dict[str, Any]:
+        """How it was learned, and how it does on what it was learned from and on what it was not."""
+        samples = self.learned_from
+        found: dict[str, Any] = {
+            "solver": self.plan.kind.value,
+            "base": self.plan.base,
+            "trees": self.ensemble.n_trees,
+            "runtime": round(self.seconds, 6),
+            "data": Path(samples.table.path).name,
+            "samples": len(samples.y),
+            **self._scores(samples.X, samples.y, samples.weight, ""),
+        }
+        X, y, weight = self._others()
+        if y is not None:
+            found |= {"test_samples": len(y), **self._scores(X, y, weight, "test_")}
+        return found
+
+    def _others(self) -> tuple[Any, Any, Any]:
+        if self.held_out is not None:
+            return self.held_out.X, self.held_out.y, self.held_out.weight
+        if self.test is None:
+            return None, None, None
+        table = self.learned_from.reading.table(self.test)
+        table.position(self.target)
+        given = ModelOnTable.of(EnsembleModel(self.ensemble, self.problem.known_attack), table, {self.target})
+        return given.X, given.labels(self.target), None
+
+    def _scores(self, X: Any, y: Any, weight: Any, prefix: str) -> dict[str, float]:
+        plan = self.plan
+        attack = self.problem.known_attack
+        found = robustness(self.ensemble, X, y, attack, time_limit=plan.time_limit, n_jobs=plan.n_jobs)
+        low, high = found.interval(weight)
+        return {
+            f"{prefix}accuracy": float(np.average(self.ensemble.predict(X) == y, weights=weight)),
+            f"{prefix}adversarial_accuracy": low,
+            f"{prefix}adversarial_accuracy_upper": high,
+        }
+
+    def save(self, output: Path | None) -> None:
+        """Write the model."""
+        if output is not None:
+            EnsembleModel(self.ensemble, self.problem.known_attack, self.training).save(output)
+
+    def show(self, output: Path | None, *, json: bool) -> None:
+        """Show what was learned."""
+        training = self.training
+        if json:
+            path = None if output is None else str(output)
+            print_json({**training, "leaves": self.ensemble.n_leaves, "model": path})
+            return
+        parts = [prefix for prefix in ("", "test_") if f"{prefix}samples" in training]
+
+        def under_attack(prefix: str) -> str:
+            low, high = (training[f"{prefix}adversarial_accuracy{end}"] for end in ("", "_upper"))
+            return percent(low) if low == high else f"{percent(low)} to {percent(high)}"
+
+        columns = [f"{training['samples']} learned from"]
+        if "test_" in parts:
+            where = "held out" if self.test is None else f"of {self.test.name}"
+            columns.append(f"{training['test_samples']} {where}")
+        rows = [
+            ("accuracy", *(percent(training[f"{prefix}accuracy"]) for prefix in parts)),
+            ("accuracy under attack", *map(under_attack, parts)),
+            ("trees", str(self.ensemble.n_trees)),
+            ("leaves", str(self.ensemble.n_leaves)),
+            ("seconds", f"{self.seconds:.2f}"),
+        ]
+        print_table("", ("", *columns), rows)

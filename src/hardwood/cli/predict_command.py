@@ -72,7 +72,10 @@ def predict(
 
 def _probabilities(given: ModelOnTable, path: Path) -> dict[str, list[Any]]:
     """Return the probability of each class by column, as the estimators compute it."""
-    weight = given.model.leaf_weight if isinstance(given.model, Model) else None
+    if not isinstance(given.model, Model):
+        shares = given.model.predict_proba(given.X)
+        return {f"P({label})": shares[:, c].tolist() for c, label in enumerate(given.trees.classes.tolist())}
+    weight = given.model.leaf_weight
     if weight is None:
         raise InvalidInputError(
             f"--probabilities: {path} does not say which training samples reach its leaves; learn it again with this "

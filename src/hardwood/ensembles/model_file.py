@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardwood._version import __version__
+from hardwood.arrays import FloatArray
 from hardwood.attack.model import AttackModel
 from hardwood.data.categories import CategoryEncoding
+from hardwood.ensembles.probabilities import shares_of_margins, shares_of_votes
 from hardwood.ensembles.scores import Ensemble, Link, Rule, TreeOfScores
 from hardwood.errors import InvalidInputError
 from hardwood.export.model_file import ENSEMBLE_VERSION, FORMAT, as_training, check_attack_names
@@ -58,6 +60,15 @@ class EnsembleModel:
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of each row of X."""
         return self.ensemble.predict(X)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probability of each class at each row of X, as the estimator that was saved does."""
+        solver, loss = self.training.get("solver"), self.training.get("loss", "logistic")
+        if solver == "forest":
+            return shares_of_votes(self.ensemble.scores(X))
+        if solver == "boosting" and loss in ("logistic", "exponential"):
+            return shares_of_margins(self.ensemble.scores(X), loss)
+        raise InvalidInputError("the model does not say how its scores become probabilities")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model; an existing file is replaced as a whole or left as it is."""

@@ -18,10 +18,11 @@ from hardwood.data.weights import weighted_share
 from hardwood.ensembles.boosting import Boosted, BoostingLearner
 from hardwood.ensembles.boosting.learner import Round, certified_by
 from hardwood.ensembles.boosting.margins import StumpMargins, TreeMargins
+from hardwood.ensembles.probabilities import shares_of_margins
 from hardwood.ensembles.verification import AttackedSamples
 from hardwood.errors import InvalidInputError
 from hardwood.estimators.base import seed_of
-from hardwood.estimators.ensembles import BaseRobustEnsemble, logistic, seconds_left
+from hardwood.estimators.ensembles import BaseRobustEnsemble, seconds_left
 from hardwood.problem.boxes import Boxes
 from hardwood.problem.problem import Problem
 from hardwood.solvers.greedy import MAX_FEATURES, count_features
@@ -256,13 +257,7 @@ class RobustBoostingClassifier(BaseRobustEnsemble):
         The logistic function of the score (of twice the score for the exponential loss); with more than two classes
         these are divided by their sum.
         """
-        table = self._validate(X)
-        scores = self.ensemble_.scores(table) * (2.0 if self.loss == "exponential" else 1.0)
-        shares = logistic(scores)
-        if shares.shape[1] == 1:
-            return np.column_stack([logistic(-scores[:, 0]), shares[:, 0]])
-        total = shares.sum(axis=1, keepdims=True)
-        return np.asarray(np.divide(shares, total, out=np.full_like(shares, 1 / shares.shape[1]), where=total > 0))
+        return shares_of_margins(self.ensemble_.scores(self._validate(X)), self.loss)
 
     def staged_decision_function(self, X: Any) -> Iterator[FloatArray]:
         """Yield the scores of each row of X after every round, of shape (n_samples, n_scores)."""

@@ -6,7 +6,6 @@ import os
 import warnings
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
@@ -149,8 +148,3 @@ class BaseRobustEnsemble(BaseRobustClassifier):
 def seconds_left(time_limit: float | None, spent: float) -> float | None:
     """Return what is left of a limit; None for no limit."""
     return None if time_limit is None else max(0.0, time_limit - spent)
-
-
-def logistic(scores: FloatArray) -> FloatArray:
-    """Return ``1 / (1 + exp(-s))`` without overflow."""
-    return np.asarray(np.exp(-np.logaddexp(0.0, -scores)))

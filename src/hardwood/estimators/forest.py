@@ -7,10 +7,9 @@ import time
 from dataclasses import fields
 from typing import Any, Self
 
-import numpy as np
-
 from hardwood.arrays import FloatArray
 from hardwood.ensembles.forest import OptimalLearner, averaging, grow_forest, voting
+from hardwood.ensembles.probabilities import shares_of_votes
 from hardwood.estimators.base import LAPLACE, seed_of
 from hardwood.estimators.ensembles import BaseRobustEnsemble, seconds_left
 from hardwood.problem.problem import check_leaf_limits
@@ -190,9 +189,7 @@ class RobustForestClassifier(BaseRobustEnsemble):
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the mean over the trees of their votes, or of their shares, for each class at each row of X."""
-        table = self._validate(X)
-        scores = self.ensemble_.scores(table)
-        return np.asarray(scores / scores.sum(axis=1, keepdims=True))
+        return shares_of_votes(self.ensemble_.scores(self._validate(X)))
 
     def _training_record(self) -> dict[str, Any]:
         return {
