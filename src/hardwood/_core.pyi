@@ -257,6 +257,9 @@ class SearchProblem:
         step: int,
         min_leaf: int,
     ) -> None: ...
+    @property
+    def shares_nothing(self) -> bool:
+        """Whether no sample reaches both sides of any split."""
 
 class SearchOptions:
     """How hard each bound is tried, and which ideas are used at all."""
@@ -277,6 +280,7 @@ class SearchOptions:
         use_carry: bool = True,
         use_witness: bool = True,
         use_early_join: bool = True,
+        use_blocks: bool = True,
     ) -> None: ...
 
 class ProofLog:

@@ -192,6 +192,7 @@ def test_random_options_within_their_ranges_never_change_an_optimum() -> None:
         "use_carry",
         "use_witness",
         "use_early_join",
+        "use_blocks",
     )
     for seed in range(120):
         rng = np.random.default_rng([seed, 78])

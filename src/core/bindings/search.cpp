@@ -169,7 +169,7 @@ Problem makeProblem(In<Rank, 2> const &lower, In<Rank, 2> const &upper, In<std::
 
 Options makeOptions(Index rounds, Index rangeRounds, Index deepRounds, Index deepRangeRounds, Index ascentSteps,
                     bool firstTree, bool useMemory, bool useRanges, bool usePool, bool useLazyScan, bool useCarry,
-                    bool useWitness, bool useEarlyJoin)
+                    bool useWitness, bool useEarlyJoin, bool useBlocks)
 {
     auto const least = [](Index value, Index limit, std::string const &name)
     { require(value >= limit, name + "=" + std::to_string(value) + "; it must be at least " + std::to_string(limit)); };
@@ -178,8 +178,8 @@ Options makeOptions(Index rounds, Index rangeRounds, Index deepRounds, Index dee
     least(deepRounds, 1, "deep_rounds");
     least(deepRangeRounds, 0, "deep_range_rounds");
     least(ascentSteps, 1, "ascent_steps");
-    return {rounds,    rangeRounds, deepRounds,  deepRangeRounds, ascentSteps, firstTree,   useMemory,
-            useRanges, usePool,     useLazyScan, useCarry,        useWitness,  useEarlyJoin};
+    return {rounds,    rangeRounds, deepRounds,  deepRangeRounds, ascentSteps, firstTree,    useMemory,
+            useRanges, usePool,     useLazyScan, useCarry,        useWitness,  useEarlyJoin, useBlocks};
 }
 
 nb::dict dictOf(Counters const &counters)
@@ -211,23 +211,24 @@ void bindProblem(nb::module_ &m)
             nb::arg("lower").noconvert(), nb::arg("upper").noconvert(), nb::arg("rows").noconvert(),
             nb::arg("n_ranks").noconvert(), nb::arg("label").noconvert(), nb::arg("count").noconvert(),
             nb::arg("weight").noconvert(), nb::kw_only(), nb::arg("n_classes"), nb::arg("penalty"),
-            nb::arg("forbidden"), nb::arg("step"), nb::arg("min_leaf"));
+            nb::arg("forbidden"), nb::arg("step"), nb::arg("min_leaf"))
+        .def_ro("shares_nothing", &Problem::sharesNothing, "Whether no sample reaches both sides of any split.");
     nb::class_<Options>(m, "SearchOptions", "How hard each bound is tried, and which ideas are used at all.")
         .def(
             "__init__",
             [](Options *self, Index rounds, Index rangeRounds, Index deepRounds, Index deepRangeRounds,
                Index ascentSteps, bool firstTree, bool useMemory, bool useRanges, bool usePool, bool useLazyScan,
-               bool useCarry, bool useWitness, bool useEarlyJoin)
+               bool useCarry, bool useWitness, bool useEarlyJoin, bool useBlocks)
             {
                 new (self) Options(makeOptions(rounds, rangeRounds, deepRounds, deepRangeRounds, ascentSteps, firstTree,
                                                useMemory, useRanges, usePool, useLazyScan, useCarry, useWitness,
-                                               useEarlyJoin));
+                                               useEarlyJoin, useBlocks));
             },
             nb::kw_only(), nb::arg("rounds") = 24, nb::arg("range_rounds") = 4, nb::arg("deep_rounds") = 60,
             nb::arg("deep_range_rounds") = 20, nb::arg("ascent_steps") = 100, nb::arg("first_tree") = true,
             nb::arg("use_memory") = true, nb::arg("use_ranges") = true, nb::arg("use_pool") = true,
             nb::arg("use_lazy_scan") = true, nb::arg("use_carry") = true, nb::arg("use_witness") = true,
-            nb::arg("use_early_join") = true);
+            nb::arg("use_early_join") = true, nb::arg("use_blocks") = true);
 }
 
 using PartTuple = std::tuple<Index, Index, Index>;

@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <tuple>
 
+#include "search/unshared.h"
+
 namespace hardwood::search
 {
 std::unique_ptr<Node> makeDepthTwo(Workspace &work, Index level)
 {
     auto const &problem = work.problem;
+    if (problem.sharesNothing && problem.minLeaf == 0 && work.options.useBlocks)
+        return makeUnshared(work, level);
     // The largest sum of two children, see problem.h; with a least size of leaves samples are counted as well.
     auto const room = exactInDoubles / (2 * (problem.nSamples + 1));
     auto const isSmall = problem.forbidden < room;
@@ -24,7 +28,7 @@ std::unique_ptr<Node> makeDepthTwo(Workspace &work, Index level)
 
 template <class Classes>
 DepthTwo<Classes>::DepthTwo(Workspace &work, Index level)
-    : Node(work, level, 2), stumps_(work), hasRanks_(work.problem.nFeatures)
+    : DepthTwoNode(work, level), stumps_(work), hasRanks_(work.problem.nFeatures)
 {
 }
 
@@ -261,8 +265,7 @@ void DepthTwo<Classes>::moveWeight(Index feature, Weight step)
 
 // Raise the bound of the sides that were set to the cutoff, or find a pair of stumps below it.
 template <class Classes>
-typename DepthTwo<Classes>::Outcome DepthTwo<Classes>::evaluate(Index feature, Weight cutoff, Index rounds,
-                                                                bool isRange)
+DepthTwoNode::Outcome DepthTwo<Classes>::evaluate(Index feature, Weight cutoff, Index rounds, bool isRange)
 {
     ++counters_.evaluations;
     for (Index turn = 0;; ++turn)
@@ -291,19 +294,9 @@ typename DepthTwo<Classes>::Outcome DepthTwo<Classes>::evaluate(Index feature, W
     }
 }
 
-template <class Classes>
-void DepthTwo<Classes>::writeSettled(Index feature)
-{
-    if (work_.proof == nullptr)
-        return;
-    writeShares(feature);
-    work_.proof->settled();
-}
-
 // Close the gap of one threshold by branching on samples: each must be correct, or is given up and paid for.
 template <class Classes>
-typename DepthTwo<Classes>::Outcome DepthTwo<Classes>::settle(Index feature, Rank threshold, Weight cutoff,
-                                                              Index firstSample)
+DepthTwoNode::Outcome DepthTwo<Classes>::settle(Index feature, Rank threshold, Weight cutoff, Index firstSample)
 {
     Outcome outcome{Verdict::undecided, cutoff, firstSample};
     while (true)
@@ -335,69 +328,22 @@ typename DepthTwo<Classes>::Outcome DepthTwo<Classes>::settle(Index feature, Ran
 }
 
 template <class Classes>
-SweepEnd DepthTwo<Classes>::sweep(Index feature, Weight cutoff, Index start)
+void DepthTwo<Classes>::begin(Index feature)
 {
-    if (start == 0)
-    {
-        listActive(feature, cutoff);
-        if (!work_.options.useCarry)
-            shares_.forget(feature);
-    }
+    if (!work_.options.useCarry)
+        shares_.forget(feature);
+}
+
+template <class Classes>
+DepthTwoNode::Outcome DepthTwo<Classes>::look(Index feature, Index first, Index last, Weight cutoff)
+{
     auto const &known = candidates(feature);
-    Index position = start;
-    while (position < nActive() && !work_.shouldStop())
-    {
-        cutoff = share(feature, position, cutoff);
-        auto const last = std::min(position + width_, nActive()) - 1;
-        auto const firstCandidate = active(position);
-        auto const lastCandidate = active(last);
-        auto const isRange = firstCandidate != lastCandidate;
-        markReach(feature, known.at(firstCandidate), known.at(lastCandidate));
-        Outcome outcome{Verdict::found, 0, -1};
-        if (isCheapAgain(cutoff))
-        {
-            outcome.value = costOfPair();
-        }
-        else
-        {
-            setSides(feature, known.at(firstCandidate), known.at(lastCandidate));
-            outcome = evaluate(feature, cutoff, isRange ? work_.options.rangeRounds : work_.options.rounds, isRange);
-        }
-        if (outcome.verdict == Verdict::stopped)
-            break;
-        if (outcome.verdict == Verdict::pruned)
-        {
-            if (work_.proof != nullptr)
-                writeRange(feature, firstCandidate, lastCandidate);
-            writeSettled(feature);
-            remember(feature, firstCandidate, lastCandidate, outcome.value);
-            position = last + 1;
-            widen();
-            continue;
-        }
-        if (isRange)
-        {
-            width_ = std::max<Index>(1, (last - position + 1) / 2);
-            continue;
-        }
-        if (outcome.verdict == Verdict::undecided)
-        {
-            if (work_.proof != nullptr)
-                writeRange(feature, firstCandidate, lastCandidate);
-            outcome = settle(feature, known.at(firstCandidate), cutoff, outcome.sample);
-        }
-        if (outcome.verdict == Verdict::stopped)
-            break;
-        if (outcome.verdict == Verdict::pruned)
-        {
-            remember(feature, firstCandidate, lastCandidate, cutoff);
-            ++position;
-            continue;
-        }
-        found_ = Tree::join(feature, known.at(firstCandidate), Tree::of(stump_[0]), Tree::of(stump_[1]));
-        return {true, outcome.value, position};
-    }
-    return {false, cutoff, nActive()};
+    auto const isRange = first != last;
+    markReach(feature, known.at(first), known.at(last));
+    if (isCheapAgain(cutoff))
+        return {Verdict::found, costOfPair()};
+    setSides(feature, known.at(first), known.at(last));
+    return evaluate(feature, cutoff, isRange ? work_.options.rangeRounds : work_.options.rounds, isRange);
 }
 
 template class DepthTwo<TwoClasses<double>>;

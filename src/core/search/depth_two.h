@@ -16,6 +16,7 @@
 // cheap at the next range, too: pricing it is one pass, and if it costs less than the cutoff, no feature is scanned.
 #pragma once
 
+#include "search/depth_two_node.h"
 #include "search/stump_pair.h"
 
 namespace hardwood::search
@@ -24,7 +25,7 @@ namespace hardwood::search
 [[nodiscard]] std::unique_ptr<Node> makeDepthTwo(Workspace &work, Index level);
 
 template <class Classes>
-class DepthTwo final : public Node
+class DepthTwo final : public DepthTwoNode
 {
     using Stumps = StumpPair<Classes>;
     using Choice = typename Stumps::Choice;
@@ -35,13 +36,6 @@ class DepthTwo final : public Node
         Weight cost;      // of the real tree
         Index nDisputed;  // shared samples that exactly one side loses
         Index heaviest;   // of these, by place; -1: none
-    };
-
-    struct Outcome
-    {
-        Verdict verdict;
-        Weight value;  // pruned: the bound, found: the cost
-        Index sample;  // undecided: the disputed sample of largest weight, by place
     };
 
     Stumps stumps_;
@@ -58,7 +52,6 @@ class DepthTwo final : public Node
     Array<Sample> disputed_;                   // shared samples that exactly one side loses
     Index nShared_ = 0;
     Index nDisputed_ = 0;
-    std::array<Stump, 2> stump_;  // the pair that was joined last
     bool hasStumps_ = false;
     bool knowsLost_ = false;  // whether `lost_` is theirs
 
@@ -76,11 +69,11 @@ class DepthTwo final : public Node
     [[nodiscard]] bool isCheapAgain(Weight cutoff);
     void moveWeight(Index feature, Weight step);
     [[nodiscard]] Outcome evaluate(Index feature, Weight cutoff, Index rounds, bool isRange);
-    [[nodiscard]] Outcome settle(Index feature, Rank threshold, Weight cutoff, Index firstSample);
-    void writeSettled(Index feature);
+    void begin(Index feature) override;
+    [[nodiscard]] Outcome look(Index feature, Index first, Index last, Weight cutoff) override;
+    [[nodiscard]] Outcome settle(Index feature, Rank threshold, Weight cutoff, Index firstSample) override;
 
 public:
     DepthTwo(Workspace &work, Index level);
-    [[nodiscard]] SweepEnd sweep(Index feature, Weight cutoff, Index start) override;
 };
 }  // namespace hardwood::search

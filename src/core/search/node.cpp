@@ -151,6 +151,17 @@ void Node::noteCandidates(Index feature, Span<Event const> events)
     end = afterUpper || events.empty() ? lastLower : lower[events[events.size() - 1].sample()];
 }
 
+void Node::noteValues(Index feature, Span<Rank const> rank)
+{
+    auto &[threshold, cell, end] = candidates_[static_cast<std::size_t>(feature)];
+    threshold.clear();
+    for (Index k = 0; k + 1 < rank.size(); ++k)
+        if (rank[k] != rank[k + 1])
+            threshold.push_back(rank[k]);
+    cell = threshold;
+    end = rank.empty() ? 0 : rank[rank.size() - 1];
+}
+
 void Node::writeRange(Index feature, Index first, Index last)
 {
     auto const &known = candidates(feature);

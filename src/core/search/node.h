@@ -270,6 +270,8 @@ protected:
 
     // Note the candidates of a feature from its events at the node, given in order.
     void noteCandidates(Index feature, Span<Event const> events);
+    // The same where every box is a point, from the ranks of the samples in order.
+    void noteValues(Index feature, Span<Rank const> rank);
     [[nodiscard]] Candidates const &candidates(Index feature) const
     {
         return candidates_[static_cast<std::size_t>(feature)];

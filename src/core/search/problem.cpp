@@ -1,10 +1,13 @@
 #include "search/problem.h"
 
+#include <algorithm>
+
 namespace hardwood::search
 {
 // Counting sort by (rank, upper), samples in order where they tie: O(n + ranks) per feature.
 void Problem::orderEvents()
 {
+    sharesNothing = std::equal(lowerRank.begin(), lowerRank.end(), upperRank.begin());
     events = Array<Event>::unwritten(nFeatures * 2 * nSamples);
     for (Index j = 0; j < nFeatures; ++j)
     {

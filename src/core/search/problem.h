@@ -47,15 +47,16 @@ struct Problem
     Index nClasses = 0;
     Array<Rank> lowerRank;  // feature by feature
     Array<Rank> upperRank;
-    Array<Index> nRanks;   // number of ends per feature
-    Array<Label> label;    // class of each sample
-    Array<Index> count;    // samples of the data that were merged into it, or what they count towards `minLeaf`
-    Array<Weight> weight;  // their weight, in parts
-    Array<Event> events;   // ends in order, feature by feature
-    Weight penalty = 0;    // cost of a leaf
-    Weight forbidden = 0;  // more than any tree costs
-    Weight step = 1;       // costs of trees are multiples of this
-    Index minLeaf = 0;     // what must reach a leaf and no other: a number of samples, or weight
+    Array<Index> nRanks;         // number of ends per feature
+    Array<Label> label;          // class of each sample
+    Array<Index> count;          // samples of the data that were merged into it, or what they count towards `minLeaf`
+    Array<Weight> weight;        // their weight, in parts
+    Array<Event> events;         // ends in order, feature by feature
+    Weight penalty = 0;          // cost of a leaf
+    Weight forbidden = 0;        // more than any tree costs
+    Weight step = 1;             // costs of trees are multiples of this
+    Index minLeaf = 0;           // what must reach a leaf and no other: a number of samples, or weight
+    bool sharesNothing = false;  // every box is a point: no sample reaches both sides of any split
 
     [[nodiscard]] Span<Rank const> lower(Index feature) const
     {
@@ -70,7 +71,7 @@ struct Problem
         return events.view().part(feature * 2 * nSamples, 2 * nSamples);
     }
 
-    // Sort the ends; the last thing to be done before a search.
+    // Sort the ends and see whether any sample can be shared; the last thing to be done before a search.
     void orderEvents();
 };
 
@@ -90,6 +91,7 @@ struct Options
     bool useCarry = true;
     bool useWitness = true;
     bool useEarlyJoin = true;
+    bool useBlocks = true;
 };
 
 // How much was done at the nodes of one depth.

@@ -17,9 +17,6 @@ from hardwood.tree.conversion import to_indices
 SAMPLE = 1000
 """Samples of the part that a search of a large problem starts with."""
 
-VERY_LARGE = 1_500_000
-"""Numbers in the table from which on a search of depth 2 starts with a part of the samples in any case."""
-
 SAMPLE_EFFORT = 5 * 10**9
 """Samples that the proof of that part may scan."""
 
@@ -37,9 +34,7 @@ def find_first_trees(model: SearchModel, options: _core.SearchOptions, run: Run)
     elif is_large:
         # At depth 2 the search itself is as fast as one re-optimisation.
         run.report(GreedyLearner().grow(problem, np.random.default_rng(run.random_state), control=run.control))
-        is_shared = bool((problem.lower_rank < problem.upper_rank).any())
-        if is_shared or model.n * problem.n_features >= VERY_LARGE:
-            # Where no box reaches two sides, it is as fast without this.
+        if not model.is_quick:
             _start_from_sample(problem, run)
 
 

@@ -25,6 +25,10 @@ DEEPEST = 256
 """Levels that the core can search: each has a frame on the stack of a thread, and memory of its own."""
 
 
+VERY_LARGE = 1_500_000
+"""Numbers in the table from which on even a search of depth 2 takes long."""
+
+
 class Ranks(Protocol):
     """Ranks of the ends of all boxes, as `hardwood.problem.endpoints.Endpoints` has them."""
 
@@ -92,7 +96,9 @@ class SearchModel:
         )
         group, first = merged.group, merged.first
         most_leaves = _most_leaves(problem, len(merged))
-        exact_scale, step, scaled, penalty = _whole_parts(problem, merged, most_leaves)
+        # What no split shares need not be divided, but steps of one part are for weights that are not whole.
+        finest = 1 if np.array_equal(ranks.lower_rank, ranks.upper_rank) else FINEST
+        exact_scale, step, scaled, penalty = _whole_parts(problem, merged, most_leaves, finest)
         forbidden = int(scaled.sum()) + penalty * most_leaves + 1
         limit = problem.leaf_limit
         core = _core.SearchProblem(
@@ -152,6 +158,12 @@ class SearchModel:
         """Whether the core searches all trees that matter, so that what it proves holds for every tree."""
         return self.depth == self.most_splits
 
+    @property
+    def is_quick(self) -> bool:
+        """Whether the search ends before a start from some samples and first stages would have helped it."""
+        size = self.n * self.problem.n_features
+        return self.core.shares_nothing and self.depth == 2 and size < VERY_LARGE
+
     def next_cost(self, cost: int) -> int:
         """Return the least cost that a tree can have and that is at least this, in parts."""
         return -(-cost // self.step) * self.step
@@ -165,7 +177,9 @@ def _most_leaves(problem: Problem, n: int) -> int:
     return min(1 << min(problem.max_depth, 40), n + 1)
 
 
-def _whole_parts(problem: Problem, merged: MergedBoxes, most_leaves: int) -> tuple[tuple[int, int], int, IntArray, int]:
+def _whole_parts(
+    problem: Problem, merged: MergedBoxes, most_leaves: int, finest: int
+) -> tuple[tuple[int, int], int, IntArray, int]:
     """Return parts per unit, the step of all costs, the weights of the merged samples and the penalty in parts."""
     total = float(problem.weight.sum()) + problem.leaf_penalty * most_leaves
     # The largest sum: every sample marked as one that must not be lost.
@@ -175,7 +189,7 @@ def _whole_parts(problem: Problem, merged: MergedBoxes, most_leaves: int) -> tup
         weights = WholeWeights.rounded(problem.weight, min(room, 2**52), most=total)
         return weights.exact_scale, 1, merged.total_of_whole(weights.value), weights.in_parts(problem.leaf_penalty)
     whole = WholeWeights.exactly(
-        merged.total(problem.weight), room, others=(problem.leaf_penalty,), finest=FINEST, most=total
+        merged.total(problem.weight), room, others=(problem.leaf_penalty,), finest=finest, most=total
     )
     if whole is None or total >= 2**53:
         raise InvalidInputError(

@@ -22,6 +22,7 @@ CORE_OPTIONS = (
     Option("use_carry", True, Flag(), "whether shares carry over to the next split"),
     Option("use_witness", True, Flag(), "whether the last cheap tree is priced before a range of splits is bounded"),
     Option("use_early_join", True, Flag(), "whether a range is given up before all features are scanned"),
+    Option("use_blocks", True, Flag(), "whether samples are counted by blocks where no box reaches two sides"),
 )
 
 

@@ -63,9 +63,11 @@ def run_stage(
 
 
 def stages_of(best: int, model: SearchModel, asked: tuple[float, ...] | None) -> tuple[float, ...]:
-    """Return the shares of the incumbent to prove first; the last per cent only where they take long."""
+    """Return the shares of the incumbent to prove first: none for a fast search, the last per cent for a long one."""
     if asked is not None:
         return asked
+    if model.is_quick:
+        return ()
     return (0.5, 0.85, 0.96, 0.99) if best >= MANY_STEPS * model.step else (0.5, 0.85)
 
 

@@ -16,8 +16,8 @@ from hardwood.problem.problem import Problem
 from hardwood.solvers.options import AnyOf, Nothing, Option, RisingShares, Whole
 from hardwood.solvers.registry import Solver, register
 from hardwood.solvers.run import Run
-from hardwood.solvers.search.first_trees import VERY_LARGE, find_first_trees
-from hardwood.solvers.search.model import SearchModel, tree_of
+from hardwood.solvers.search.first_trees import find_first_trees
+from hardwood.solvers.search.model import VERY_LARGE, SearchModel, tree_of
 from hardwood.solvers.search.options import CORE_OPTIONS, core_options
 from hardwood.solvers.search.parts import LARGE, BoundByParts
 from hardwood.solvers.search.priced import prove_priced

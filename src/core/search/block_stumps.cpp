@@ -1,0 +1,511 @@
+#include "search/block_stumps.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace hardwood::search
+{
+template <class Number>
+BlockStumps<Number>::BlockStumps(Workspace &work)
+    : work_(work),
+      problem_(work.problem),
+      orders_(static_cast<std::size_t>(work.problem.nFeatures)),
+      tables_(static_cast<std::size_t>(work.problem.nFeatures)),
+      hasTable_(work.problem.nFeatures),
+      running_(2 * work.problem.nClasses)
+{
+    auto const p = problem_.nFeatures;
+    for (auto &child : children_)
+    {
+        child.total = Array<Number>(problem_.nClasses);
+        child.bound = Array<Weight>(p + 1);
+        child.achieved = Array<Weight>(p + 1, everything);
+        child.known = Array<Known>(p + 1, Known::bound);
+        child.known[p] = Known::exact;
+    }
+}
+
+// --- The samples ---
+
+template <class Number>
+void BlockStumps<Number>::open(Span<Sample const> ids)
+{
+    // Weight of samples that left was taken.
+    noteSides();
+    std::array<Weight, 3> gone{0, 0, 0};
+    std::vector<Charge> kept(static_cast<std::size_t>(ids.size()));
+    auto const was = Span<Charge const>(was_);
+    auto const oldId = Span<Sample const>(ids_);
+    Index old = 0;
+    for (Index k = 0; k < ids.size(); ++k)
+    {
+        for (; old < oldId.size() && oldId[old] < ids[k]; ++old)
+            gone[was[old].side] += was[old].weight;
+        if (old < oldId.size() && oldId[old] == ids[k])
+            kept[static_cast<std::size_t>(k)] = was[old++];
+    }
+    for (; old < oldId.size(); ++old)
+        gone[was[old].side] += was[old].weight;
+    lower(0, gone[1]);
+    lower(1, gone[2]);
+    was_ = std::move(kept);
+
+    auto const n = problem_.nSamples;
+    auto const p = problem_.nFeatures;
+    size_ = ids.size();
+    ids_.assign(ids.begin(), ids.end());
+    makeRoom(label_, size_, n);
+    makeRoom(weight_, size_, n);
+    makeRoom(position_, size_, n);
+    makeRoom(before_, size_ + 1, n + 1);
+    makeRoom(entries_, p * size_, p * n);
+    makeRoom(block_, p * size_, p * n);
+    for (Index k = 0; k < size_; ++k)
+        label_[k] = problem_.label[ids[k]];
+}
+
+template <class Number>
+void BlockStumps<Number>::order(Index feature, Span<Sample const> places, Span<Rank const> rank)
+{
+    auto const entries = entries_.view().part(feature * size_, size_);
+    auto &[begin, isDivided, hasBlocks] = orders_[static_cast<std::size_t>(feature)];
+    begin.assign(1, 0);
+    isDivided.clear();
+    hasBlocks = false;
+    // As many blocks as make a table of about four numbers per sample.
+    auto const wanted = std::sqrt(4.0 * static_cast<double>(size_) / static_cast<double>(problem_.nClasses));
+    auto const nBlocks = std::clamp<Index>(static_cast<Index>(wanted), 1, mostBlocks);
+    auto const width = (size_ + nBlocks - 1) / nBlocks;
+    Index first = 0;
+    bool divided = false;
+    for (Index k = 0; k < size_; ++k)
+    {
+        auto const isLast = k + 1 == size_ || rank[k + 1] != rank[k];
+        entries[k] = places[k] | (isLast ? lastOfTies : 0);
+        if (!isLast)
+            continue;
+        divided = divided || (k > first && rank[k] != rank[first]);
+        if (k + 1 - first < width && k + 1 < size_)
+            continue;
+        begin.push_back(static_cast<Sample>(k + 1));
+        isDivided.push_back(divided ? 1 : 0);
+        first = k + 1;
+        divided = false;
+    }
+}
+
+template <class Number>
+void BlockStumps<Number>::takeWeights(Span<Weight const> weight)
+{
+    noteSides();
+    std::array<Weight, 3> gone{0, 0, 0};
+    for (Index k = 0; k < size_; ++k)
+    {
+        auto &was = was_[static_cast<std::size_t>(k)];
+        weight_[k] = static_cast<Number>(weight[k]);
+        gone[was.side] += std::max<Weight>(0, was.weight - weight[k]);
+        was.weight = weight_[k];
+    }
+    lower(0, gone[1]);
+    lower(1, gone[2]);
+}
+
+// Note who is on which side, before the sides or the samples change altogether.
+template <class Number>
+void BlockStumps<Number>::noteSides()
+{
+    if (root_ < 0)
+        return;  // nothing since the last change
+    if (leftEnd_ >= 0)
+        for (Index k = 0; k < size_; ++k)
+            was_[static_cast<std::size_t>(k)] = {weight_[k], static_cast<std::uint8_t>(isOn(0, k)   ? 1
+                                                                                       : isOn(1, k) ? 2
+                                                                                                    : 0)};
+    root_ = -1;
+}
+
+template <class Number>
+void BlockStumps<Number>::begin(Index feature)
+{
+    if (feature == root_)
+        return;
+    noteSides();
+    work_.lookedAt(2 * size_);
+    root_ = feature;
+    std::fill(hasTable_.begin(), hasTable_.end(), std::uint8_t{0});
+    auto const entries = this->entries(feature);
+    auto const &order = orderOf(feature);
+    auto const k = problem_.nClasses;
+    makeRoom(classesBefore_, (order.nBlocks() + 1) * k, (mostBlocks + 1) * k);
+    std::fill(classesBefore_.begin(), classesBefore_.begin() + k, Number{0});
+    Weight sum = 0;
+    for (Index block = 0; block < order.nBlocks(); ++block)
+    {
+        auto const row = classesBefore_.view().part((block + 1) * k, k);
+        std::copy(row.begin() - k, row.begin(), row.begin());
+        for (Index m = order.firstOf(block); m < order.firstOf(block + 1); ++m)
+        {
+            auto const place = placeOf(entries[m]);
+            position_[place] = static_cast<Sample>(m);
+            before_[m] = sum;
+            sum += weight_[place];
+            row[label_[place]] += weight_[place];
+        }
+    }
+    before_[size_] = sum;
+    leftEnd_ = -1;  // the sides are not known yet
+}
+
+// --- Sides ---
+
+template <class Number>
+void BlockStumps<Number>::setSides(Index leftEnd, Index rightBegin)
+{
+    std::array<Weight, 2> taken{0, 0};
+    if (leftEnd_ < 0)
+    {
+        // Another feature than before: compare sample by sample.
+        work_.lookedAt(size_);
+        leftEnd_ = leftEnd;
+        rightBegin_ = rightBegin;
+        for (Index k = 0; k < size_; ++k)
+        {
+            auto const was = was_[static_cast<std::size_t>(k)].side;
+            taken[0] += was == 1 && !isOn(0, k) ? weight_[k] : 0;
+            taken[1] += was == 2 && !isOn(1, k) ? weight_[k] : 0;
+        }
+    }
+    else
+    {
+        taken[0] = std::max<Weight>(0, before_[leftEnd_] - before_[leftEnd]);
+        taken[1] = std::max<Weight>(0, before_[rightBegin] - before_[rightBegin_]);
+        leftEnd_ = leftEnd;
+        rightBegin_ = rightBegin;
+    }
+    for (Index side = 0; side < 2; ++side)
+    {
+        addUp(side);
+        lower(side, taken[static_cast<std::size_t>(side)]);
+    }
+}
+
+// The weight of each class on a side.
+template <class Number>
+void BlockStumps<Number>::addUp(Index side)
+{
+    auto &own = child(side);
+    auto const &order = orderOf(root_);
+    auto const entries = this->entries(root_);
+    auto const k = problem_.nClasses;
+    auto const cut = side == 0 ? leftEnd_ : rightBegin_;
+    auto const block = order.blockAt(cut);
+    auto const total = own.total.view();
+    auto const row = classesBefore_.view().part(block * k, k);
+    std::copy(row.begin(), row.end(), total.begin());
+    for (Index m = order.firstOf(block); m < cut; ++m)
+        total[label_[placeOf(entries[m])]] += weight_[placeOf(entries[m])];
+    if (side == 1)
+    {
+        auto const all = classesBefore_.view().part(order.nBlocks() * k, k);
+        for (Index c = 0; c < k; ++c)
+            total[c] = all[c] - total[c];
+    }
+    own.sum = side == 0 ? before_[leftEnd_] : before_[size_] - before_[rightBegin_];
+}
+
+// Let the bounds per feature follow a change that took so much weight away; a plain leaf is always known exactly.
+template <class Number>
+void BlockStumps<Number>::lower(Index side, Weight taken)
+{
+    auto &own = child(side);
+    auto const leaf = problem_.nFeatures;
+    for (Index j = 0; j < leaf; ++j)
+    {
+        own.bound[j] = work_.options.useLazyScan ? std::max<Weight>(0, own.bound[j] - taken) : 0;
+        own.known[j] = Known::bound;
+    }
+    Weight const heaviest = *std::max_element(own.total.begin(), own.total.end());
+    own.bound[leaf] = own.achieved[leaf] = own.sum - heaviest + problem_.penalty;
+}
+
+// --- Scans ---
+
+template <class Number>
+Span<std::uint8_t const> BlockStumps<Number>::blocksOf(Index feature)
+{
+    auto const blocks = block_.view().part(feature * size_, size_);
+    auto &order = orders_[static_cast<std::size_t>(feature)];
+    if (!order.hasBlocks)
+    {
+        auto const entries = this->entries(feature);
+        for (Index block = 0; block < order.nBlocks(); ++block)
+            for (Index m = order.firstOf(block); m < order.firstOf(block + 1); ++m)
+                blocks[placeOf(entries[m])] = static_cast<std::uint8_t>(block);
+        order.hasBlocks = true;
+    }
+    return blocks;
+}
+
+template <class Number>
+Span<Number const> BlockStumps<Number>::tableOf(Index feature)
+{
+    auto &table = tables_[static_cast<std::size_t>(feature)];
+    auto const &order = orderOf(root_);
+    auto const k = problem_.nClasses;
+    auto const width = orderOf(feature).nBlocks() * k;
+    auto const size = (order.nBlocks() + 1) * width;
+    if (hasTable_[feature] == 0)
+    {
+        work_.scanned(size_);
+        makeRoom(table, size, (mostBlocks + 1) * mostBlocks * k);
+        auto const block = blocksOf(feature);
+        auto const entries = this->entries(root_);
+        std::fill(table.begin(), table.begin() + width, Number{0});
+        for (Index r = 0; r < order.nBlocks(); ++r)
+        {
+            auto const row = table.view().part((r + 1) * width, width);
+            std::copy(row.begin() - width, row.begin(), row.begin());
+            for (Index m = order.firstOf(r); m < order.firstOf(r + 1); ++m)
+            {
+                auto const place = placeOf(entries[m]);
+                row[block[place] * k + label_[place]] += weight_[place];
+            }
+        }
+        hasTable_[feature] = 1;
+    }
+    return table.view().part(0, size);
+}
+
+// The weight of the side before each block of the feature, by class, into `sums_`.
+template <class Number>
+void BlockStumps<Number>::sumBlocks(Index side, Index feature)
+{
+    auto const table = tableOf(feature);
+    auto const &order = orderOf(root_);
+    auto const k = problem_.nClasses;
+    auto const width = orderOf(feature).nBlocks() * k;
+    makeRoom(sums_, width + k, (mostBlocks + 1) * k);
+    auto const sums = sums_.view().part(0, width + k);
+    auto const counts = sums.part(k, width);
+    auto const cut = side == 0 ? leftEnd_ : rightBegin_;
+    auto const block = order.blockAt(cut);
+    auto const row = table.part(block * width, width);
+    std::copy(row.begin(), row.end(), counts.begin());
+    auto const entries = this->entries(root_);
+    auto const blocks = blocksOf(feature);
+    for (Index m = order.firstOf(block); m < cut; ++m)
+    {
+        auto const place = placeOf(entries[m]);
+        counts[blocks[place] * k + label_[place]] += weight_[place];
+    }
+    work_.scanned(cut - order.firstOf(block) + width);
+    if (side == 1)
+    {
+        auto const all = table.part(order.nBlocks() * width, width);
+        for (Index c = 0; c < width; ++c)
+            counts[c] = all[c] - counts[c];
+    }
+    std::fill(sums.begin(), sums.begin() + k, Number{0});
+    for (Index c = 0; c < width; ++c)
+        counts[c] += sums[c];
+}
+
+// What a split at the best boundary between blocks gets right.
+template <class Number>
+Number BlockStumps<Number>::bestBoundary(Index side, Index feature) const
+{
+    auto const k = problem_.nClasses;
+    auto const total = child(side).total.view();
+    auto const sums = sums_.view();
+    Number best = 0;
+    for (Index block = 1; block < orderOf(feature).nBlocks(); ++block)
+    {
+        Number left = 0;
+        Number right = 0;
+        for (Index c = 0; c < k; ++c)
+        {
+            auto const before = sums[block * k + c];
+            left = std::max(left, before);
+            right = std::max<Number>(right, total[c] - before);
+        }
+        best = std::max<Number>(best, left + right);
+    }
+    return best;
+}
+
+// What a split inside the block gets right at most: with labels a and c, all of a up to its end, all of c from its
+// beginning on. Splits with equal labels get no more right than a plain leaf.
+template <class Number>
+Number BlockStumps<Number>::mostInside(Index side, Index block) const
+{
+    auto const k = problem_.nClasses;
+    auto const total = child(side).total.view();
+    auto const first = sums_.view().part(block * k, k);
+    auto const last = sums_.view().part((block + 1) * k, k);
+    // The two largest of each side, and whose the largest is.
+    std::array<Number, 2> left{0, 0};
+    std::array<Number, 2> right{0, 0};
+    Index leftLabel = -1;
+    Index rightLabel = -1;
+    for (Index c = 0; c < k; ++c)
+    {
+        auto const toLeft = last[c];
+        auto const toRight = static_cast<Number>(total[c] - first[c]);
+        leftLabel = toLeft > left[0] ? c : leftLabel;
+        left[1] = std::max(left[1], std::min(left[0], toLeft));
+        left[0] = std::max(left[0], toLeft);
+        rightLabel = toRight > right[0] ? c : rightLabel;
+        right[1] = std::max(right[1], std::min(right[0], toRight));
+        right[0] = std::max(right[0], toRight);
+    }
+    if (leftLabel != rightLabel)
+        return left[0] + right[0];
+    return std::max<Number>(left[0] + right[1], left[1] + right[0]);
+}
+
+// What the best split inside the block gets right, or `best` if that is more.
+template <class Number>
+Number BlockStumps<Number>::bestInside(Index side, Index feature, Index block, Number best)
+{
+    auto const k = problem_.nClasses;
+    auto const total = child(side).total.view();
+    auto const &order = orderOf(feature);
+    auto const entries = this->entries(feature);
+    auto const before = sums_.view().part(block * k, k);
+    auto const left = running_.view().part(0, k);
+    auto const right = running_.view().part(k, k);
+    for (Index c = 0; c < k; ++c)
+    {
+        left[c] = before[c];
+        right[c] = total[c] - before[c];
+    }
+    auto mostLeft = *std::max_element(left.begin(), left.end());
+    auto mostRight = *std::max_element(right.begin(), right.end());
+    work_.scanned(order.firstOf(block + 1) - order.firstOf(block));
+    for (Index m = order.firstOf(block); m < order.firstOf(block + 1); ++m)
+    {
+        auto const place = placeOf(entries[m]);
+        auto const c = label_[place];
+        Number const w = isOn(side, place) ? weight_[place] : 0;
+        left[c] += w;
+        right[c] -= w;
+        mostLeft = std::max(mostLeft, left[c]);
+        // The right side only loses: what it had is a bound on what it has.
+        if ((entries[m] & lastOfTies) == 0 || mostLeft + mostRight <= best)
+            continue;
+        mostRight = *std::max_element(right.begin(), right.end());
+        best = std::max<Number>(best, mostLeft + mostRight);
+    }
+    return best;
+}
+
+template <class Number>
+void BlockStumps<Number>::scan(Index side, Index feature, bool isExact)
+{
+    auto &own = child(side);
+    auto const &order = orderOf(feature);
+    sumBlocks(side, feature);
+    auto best = bestBoundary(side, feature);
+    auto most = best;
+    for (Index block = 0; block < order.nBlocks(); ++block)
+    {
+        if (order.isDivided[static_cast<std::size_t>(block)] == 0)
+            continue;
+        auto const inside = mostInside(side, block);
+        if (inside > best && isExact)
+            best = bestInside(side, feature, block, best);
+        most = std::max(most, inside);
+    }
+    auto const costOf = [&](Number right) { return own.sum - right + 2 * problem_.penalty; };
+    own.achieved[feature] = costOf(best);
+    own.known[feature] = isExact || most <= best ? Known::exact : Known::blocks;
+    own.bound[feature] = std::max(own.bound[feature], costOf(isExact ? best : most));
+}
+
+// --- The two best stumps ---
+
+// The feature of the child's stump with the least bound; of equals a plain leaf, then the first.
+template <class Number>
+Index BlockStumps<Number>::cheapest(Index side) const
+{
+    auto const bound = child(side).bound.view();
+    auto best = problem_.nFeatures;
+    for (Index j = 0; j < problem_.nFeatures; ++j)
+        best = bound[j] < bound[best] ? j : best;
+    return best;
+}
+
+// The cost of the cheapest stump that is known to be there.
+template <class Number>
+Weight BlockStumps<Number>::cheapestAchieved(Index side) const
+{
+    auto const &own = child(side);
+    auto least = own.achieved[problem_.nFeatures];
+    for (Index j = 0; j < problem_.nFeatures; ++j)
+        least = own.known[j] == Known::bound ? least : std::min(least, own.achieved[j]);
+    return least;
+}
+
+template <class Number>
+typename BlockStumps<Number>::Choice BlockStumps<Number>::choose(Weight cutoff, Index &nScans, bool early)
+{
+    while (true)
+    {
+        std::array<Index, 2> const best{cheapest(0), cheapest(1)};
+        auto const left = children_[0].bound[best[0]];
+        auto const right = children_[1].bound[best[1]];
+        if (left + right >= cutoff)
+            return {Verdict::pruned, left + right};
+        auto const leftKnown = children_[0].known[best[0]];
+        auto const rightKnown = children_[1].known[best[1]];
+        if (leftKnown == Known::exact && rightKnown == Known::exact)
+            return {Verdict::found, left + right};
+        if (early && cheapestAchieved(0) + cheapestAchieved(1) < cutoff)
+            return {Verdict::found, cutoff - 1};
+        if (work_.shouldStop())
+            return {Verdict::stopped, left + right};
+        ++nScans;
+        // What is known least first, then the cheaper one.
+        auto const takesLeft = leftKnown != rightKnown ? leftKnown < rightKnown : left <= right;
+        auto const side = takesLeft ? Index{0} : Index{1};
+        scan(side, takesLeft ? best[0] : best[1], (takesLeft ? leftKnown : rightKnown) == Known::blocks);
+    }
+}
+
+template <class Number>
+Stump BlockStumps<Number>::stump(Index side)
+{
+    auto const &own = child(side);
+    auto const feature = cheapest(side);
+    auto const heaviest = [](Span<Number const> sums)
+    { return static_cast<Label>(std::max_element(sums.begin(), sums.end()) - sums.begin()); };
+    if (feature == problem_.nFeatures)
+        return {.left = heaviest(own.total.view())};
+    auto const k = problem_.nClasses;
+    auto const wanted = own.sum + 2 * problem_.penalty - own.bound[feature];
+    auto const left = running_.view().part(0, k);
+    auto const right = running_.view().part(k, k);
+    std::fill(left.begin(), left.end(), Number{0});
+    std::copy(own.total.begin(), own.total.end(), right.begin());
+    work_.lookedAt(size_);
+    for (auto const entry : entries(feature))
+    {
+        auto const place = placeOf(entry);
+        if (isOn(side, place))
+        {
+            left[label_[place]] += weight_[place];
+            right[label_[place]] -= weight_[place];
+        }
+        if ((entry & lastOfTies) == 0)
+            continue;
+        auto const a = heaviest(left);
+        auto const c = heaviest(right);
+        if (Weight{left[a]} + Weight{right[c]} == wanted)
+            return {feature, problem_.upper(feature)[ids_[static_cast<std::size_t>(place)]], a, c};
+    }
+    throw std::logic_error("a scan by blocks found a weight that its order does not reach");
+}
+
+template class BlockStumps<std::int32_t>;
+template class BlockStumps<Weight>;
+}  // namespace hardwood::search
