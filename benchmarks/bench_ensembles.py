@@ -61,10 +61,27 @@ def _compared(sets: Mapping[str, Sequence[float]], sizes: Sequence[tuple[int, in
         forests.append((case.name, f"{radius:g}", *_counts(found.is_robust, found.is_fooled), f"{seconds:.2f}"))
     columns = ("radius", "robust", "fooled", "open", "seconds")
     parts = [
-        f"Limit {SECONDS:g} s a sample, one thread, {samples} samples (fewer where the test part has not so many).",
+        f"Limit {SECONDS:g} s a sample, one thread, {samples} samples (fewer where the test part has not so many); "
+        f"veritas begins no further sample of a line after {MOST_SECONDS_OF_OTHERS:g} s.",
+        _in_all(boosted),
         table(("XGBoost", *columns, "veritas decides", "veritas, seconds", "disagreements"), boosted),
     ]
     return "\n\n".join(parts + ([table(("RandomForest", *columns), forests)] if forests else []))
+
+
+def _in_all(rows: Sequence[tuple[Any, ...]]) -> str:
+    """Say how long both took, and what share they decided."""
+    compared = [row for row in rows if " of " in str(row[6])]
+    if not compared:
+        return "veritas is not installed."
+    ours, theirs = (sum(float(row[k]) for row in compared) for k in (5, 7))
+    samples = sum(sum(row[2:5]) for row in compared)
+    decided, asked = (sum(int(str(row[6]).split(" of ")[k]) for row in compared) for k in (0, 1))
+    return (
+        f"In all: hardwood {ours:.1f} s for {samples} samples, {sum(row[4] for row in compared)} of them open; veritas "
+        f"{theirs:.1f} s for {asked} samples, {asked - decided} of them open; {sum(row[8] for row in compared)} "
+        "disagreements."
+    )
 
 
 def _whole(name: str) -> Callable[[], str]:

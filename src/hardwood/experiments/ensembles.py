@@ -8,6 +8,7 @@ scores are one cell. Accuracies under attack are verified exactly; a sample that
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from hardwood.arrays import IntArray
 from hardwood.data.datasets import Dataset, Split
 from hardwood.data.fields import Fields
 from hardwood.ensembles.boosting import BoostingLearner
-from hardwood.ensembles.boosting.selection import certified_curve
+from hardwood.ensembles.boosting.selection import certified_curve, smoothed
 from hardwood.ensembles.forest import OptimalLearner, averaging, grow_forest, voting
 from hardwood.ensembles.scores import Ensemble
 from hardwood.ensembles.verification import robustness
@@ -34,23 +35,27 @@ Folds = Sequence[tuple[IntArray, IntArray]]
 
 ENSEMBLES: dict[str, dict[str, Any]] = {
     "boosting": {
-        "choices": {"radius_factor": [1.0, 1.25, 1.5], "max_depth": [1, 2, 3]},
+        "choices": {"radius_factor": [1.0], "subsample": [1.0, 0.6], "max_depth": [1, 2, 3]},
         "fixed": {"n_estimators": 100, "learning_rate": 0.2},
-        "draws": 3,
+        "judged_samples": 2000,
     },
     "optimal-forest": {
-        "choices": {"radius_factor": [1.0], "max_depth": [1, 2, 3]},
-        "fixed": {"n_estimators": 20, "base": "search", "voting": "soft", "tree_time_limit": 0.1},
-        "draws": 1,
+        "choices": {"radius_factor": [1.0], "max_depth": [2, 3]},
+        "fixed": {"n_estimators": 20, "base": "search", "voting": "soft", "tree_time_limit": 0.05},
+        "judged_samples": 1,
     },
     "forest": {
         "choices": {"radius_factor": [1.0], "max_depth": [2, 4, 6]},
         "fixed": {"n_estimators": 100, "base": "greedy", "voting": "hard"},
-        "draws": 1,
+        "judged_samples": 1,
     },
 }
 """By the name of the method, what there is to choose from, the preferred of equals first; what is given; and how many
-times folds are drawn."""
+samples are judged: on small sets folds are drawn again until there are so many, at most `MOST_DRAWS` times.
+
+Boosting that draws samples draws features, too, the root of their number. Rounds are judged with their neighbours
+(`hardwood.ensembles.boosting.selection.smoothed`)."""
+MOST_DRAWS = 3
 
 
 @dataclass(frozen=True)
@@ -126,11 +131,8 @@ class EnsembleCell:
         started, cpu = time.perf_counter(), time.process_time()
         part = split(data, self.seed)
         settings = json.loads(self.settings)
-        folds = [
-            fold
-            for draw in range(settings["draws"])
-            for fold in stratified_folds(part.y_train, self.folds, self.seed + draw)
-        ]
+        draws = min(max(1, round(settings["judged_samples"] / len(part.y_train))), MOST_DRAWS)
+        folds = [fold for draw in range(draws) for fold in stratified_folds(part.y_train, self.folds, self.seed + draw)]
         family = _Boosting if self.method == "boosting" else _Forest
         chooser = family(part, self.radius, settings["fixed"], self.seed)
         chosen, score = _best(chooser, _candidates(settings["choices"]), folds)
@@ -191,13 +193,15 @@ class _Learner:
 class _Boosting(_Learner):
     def _learner(self, candidate: dict[str, Any]) -> BoostingLearner:
         chosen = {name: value for name, value in candidate.items() if name not in ("radius_factor", "rounds")}
-        return BoostingLearner(**{**self.fixed, **chosen})
+        p = self.part.X_train.shape[1]
+        drawn = None if candidate.get("subsample", 1.0) == 1.0 else max(2, math.ceil(math.sqrt(p)))
+        return BoostingLearner(**{"max_features": drawn, **self.fixed, **chosen})
 
     def judge(self, candidate: dict[str, Any], folds: Folds) -> Iterator[tuple[dict[str, Any], float]]:
         """Yield the candidate with every number of rounds; 0 is the best constant."""
         learner, training, judged = self._learner(candidate), self.problem(candidate["radius_factor"]), self.problem()
         curves = [certified_curve(learner, training.take(a), judged.take(b), self.seed) for a, b in folds]
-        for rounds, score in enumerate(np.mean(curves, axis=0)):
+        for rounds, score in enumerate(smoothed(np.mean(curves, axis=0))):
             yield {**candidate, "rounds": rounds}, float(score)
 
     def learn(self, candidate: dict[str, Any]) -> Ensemble:

@@ -182,7 +182,7 @@ def _about_ensembles(grid: Grid) -> list[str]:
         settings = ENSEMBLES[name]
         given = {**settings["choices"], **settings["fixed"]}
         words = ", ".join(f"{key} {_value(value)}" for key, value in given.items())
-        notes.append(f"{name}: {words}, by {grid.folds}-fold cross validation, folds drawn {settings['draws']} times.")
+        notes.append(f"{name}: {words}, by {grid.folds}-fold cross validation.")
     return notes
 
 

@@ -58,12 +58,15 @@ class Round:
     certified, validation : float
         Share of the training and of the validation samples whose margins prove them right under attack; `validation` is
         NaN where none were held out.
+    validation_loss : float
+        Mean loss of the worst-case margins of the validation samples, over all classes.
     """
 
     number: int
     loss: float
     certified: float
     validation: float
+    validation_loss: float = math.nan
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,16 +258,20 @@ class _Run:
         weight = self.problem.weight
         losses = [_core.boosting_loss(score.margins.total, self.exponential)[0] for score in self.scores]
         certified = certified_by(np.stack([score.margins.total for score in self.scores]), self.problem.label)
-        validation = math.nan
+        validation = validation_loss = math.nan
         if self.held_out is not None:
             margins = np.stack([score.held_out.total for score in self.scores if score.held_out is not None])
             right = certified_by(margins, self.held_out.label)
-            validation = float(self.held_out.weight @ right / self.held_out.weight.sum())
+            others = self.held_out.weight
+            validation = float(others @ right / others.sum())
+            lost = [_core.boosting_loss(of, self.exponential)[0] for of in margins]
+            validation_loss = float(sum(others @ loss for loss in lost) / others.sum())
         return Round(
             number,
             float(sum(weight @ loss for loss in losses) / weight.sum()),
             float(weight @ certified / weight.sum()),
             validation,
+            validation_loss,
         )
 
     def _drawn(self) -> FloatArray:

@@ -12,6 +12,10 @@ from hardwood.arrays import FloatArray, IntArray
 from hardwood.ensembles.boosting.learner import BoostingLearner, Round
 from hardwood.problem.problem import Problem
 
+NEIGHBOURS = 3
+"""A number of rounds is judged together with so many less and so many more: these are nearly the same models, and the
+mean hangs less on single samples of the folds."""
+
 
 @dataclass(frozen=True)
 class ChosenRounds:
@@ -24,7 +28,7 @@ class ChosenRounds:
     score : float
         Mean certified accuracy over the folds.
     curves : dict
-        By depth, the mean certified accuracy after 0, 1, 2, ... rounds.
+        By depth, the mean certified accuracy after 0, 1, 2, ... rounds, each the mean over its neighbours.
     """
 
     max_depth: int
@@ -58,12 +62,17 @@ def choose_rounds(
     curves = {}
     for depth in sorted(set(max_depths)):
         deeper = replace(learner, max_depth=depth, n_iter_no_change=None)
-        curves[depth] = np.mean(
-            [certified_curve(deeper, training.take(a), judged.take(b), random_state, control) for a, b in folds], axis=0
-        )
+        found = [certified_curve(deeper, training.take(a), judged.take(b), random_state, control) for a, b in folds]
+        curves[depth] = smoothed(np.mean(found, axis=0))
     best = max(curves, key=lambda depth: round(float(curves[depth].max()), 12))
     rounds = int(np.argmax(np.round(curves[best], 12)))
     return ChosenRounds(best, rounds, float(curves[best][rounds]), curves)
+
+
+def smoothed(curve: FloatArray, neighbours: int = NEIGHBOURS) -> FloatArray:
+    """Return means over the neighbours on both sides; beyond the ends the last values go on."""
+    padded = np.pad(curve, neighbours, mode="edge")
+    return np.convolve(padded, np.full(2 * neighbours + 1, 1 / (2 * neighbours + 1)), "valid")
 
 
 def certified_curve(
