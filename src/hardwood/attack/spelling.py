@@ -11,6 +11,7 @@ Command line::
     links=1; integer: links; minimum: links=0; maximum: links=99; budget: 5 features
     links=9,amount=>; budget: 10, links=1, amount=once 2; group: food, travel, other
     a=1,b=1; relations: a <= b, total = a + b
+    "price, net"=5                 a name that holds what separates names stands between quotes
 
 TOML file::
 
@@ -46,6 +47,7 @@ from dataclasses import replace
 from typing import Any
 
 from hardwood.attack.model import AttackModel
+from hardwood.attack.quoting import parts_of, unquoted
 from hardwood.attack.reading import WORDS, with_words
 from hardwood.data.fields import Fields
 from hardwood.errors import InvalidInputError
@@ -57,9 +59,9 @@ _ATTACK_KEYS = {"unit", "default", "features"}
 
 def attack_from_text(text: str) -> AttackModel:
     """Read an attack from its command-line spelling."""
-    radii, *clauses = (part.strip() for part in text.split(";"))
+    radii, *clauses = parts_of(text, ";")
     said = _clauses(clauses, text)
-    entries = radii if "=" in radii else f"*={radii}"
+    entries = radii if len(parts_of(radii, "=")) > 1 else f"*={radii}"
 
     def read() -> AttackModel:
         return with_words(AttackModel.parse(pairs_from_text(entries, "the attack", "radius")), said)
@@ -78,10 +80,9 @@ def _clauses(clauses: list[str], text: str) -> dict[str, Any]:
                 f"{', '.join(f'{key}: ...' for key in WORDS)}; but for groups, each at most once"
             )
         if word == "relations":
-            said[word] = [part.strip() for part in rest.split(",")]
+            said[word] = parts_of(rest, ",")
         elif word == "group":
-            columns = [name.strip() for name in rest.split(",")]
-            said.setdefault("group", []).append({"columns": columns})
+            said.setdefault("group", []).append({"columns": names_from_text(rest)})
         elif word == "budget":
             said[word] = _budget(rest)
         else:
@@ -91,7 +92,7 @@ def _clauses(clauses: list[str], text: str) -> dict[str, Any]:
 
 def _budget(text: str) -> dict[str, Any]:
     """Read ``5 features``, or ``10, links=1, length=once 2, *=once``: the total, then prices."""
-    first, *prices = (part.strip() for part in text.split(","))
+    first, *prices = parts_of(text, ",")
     try:
         if first.endswith("features") or first.endswith("feature"):
             return {"features": int(first.split()[0])}
@@ -105,26 +106,33 @@ def _budget(text: str) -> dict[str, Any]:
 
 def integers_from_text(text: str) -> Any:
     """Read features that are whole numbers: names separated by commas, or "auto"."""
-    return "auto" if text.strip() == "auto" else [name.strip() for name in text.split(",")]
+    return "auto" if text.strip() == "auto" else names_from_text(text)
+
+
+def names_from_text(text: str) -> list[str]:
+    """Read names separated by commas; one that holds a comma stands between quotes."""
+    return [unquoted(name) for name in parts_of(text, ",")]
 
 
 def pairs_from_text(text: str, what: str, value: str) -> dict[str, str]:
     """Read ``feature=value, feature=value``; a name stands once."""
     found: dict[str, str] = {}
-    for entry in text.split(","):
-        name, separator, said = (part.strip() for part in entry.partition("="))
-        if not separator or not name:
-            raise InvalidInputError(f"cannot read {entry.strip()!r} in {what} {text!r}; write feature={value}")
+    for entry in parts_of(text, ","):
+        first, *rest = parts_of(entry, "=")
+        name = unquoted(first)
+        if not rest or not name:
+            raise InvalidInputError(f"cannot read {entry!r} in {what} {text!r}; write feature={value}")
         if name in found:
             raise InvalidInputError(f"{what} {text!r} names {name!r} twice")
-        found[name] = said
+        found[name] = "=".join(rest)
     return found
 
 
 def numbers_from_text(text: str, what: str) -> dict[str, float]:
     """Read ``feature=number, feature=number``, or one number for all features."""
     found = {}
-    for name, said in pairs_from_text(text if "=" in text else f"*={text}", what, "number").items():
+    pairs = text if len(parts_of(text, "=")) > 1 else f"*={text}"
+    for name, said in pairs_from_text(pairs, what, "number").items():
         try:
             found[name] = float(said)
         except ValueError:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import typer
 
+from hardwood.attack.quoting import quoted
 from hardwood.cli.app import app
 from hardwood.cli.inputs import DataArgument, JsonOption, TargetOption
 from hardwood.cli.output import percent, print_json, print_table
@@ -103,11 +104,9 @@ def _is_heavy_tailed(column: Column) -> bool:
 
 
 def _suggested_attack(columns: Sequence[Column], categorical: Sequence[str]) -> str | None:
-    """Return an attack by feature, as ``--attack`` takes it; None if no column has distances or names forbid it."""
+    """Return an attack by feature, as ``--attack`` takes it; None if no column has distances."""
     units = {column.name: _unit(column) for column in columns if column.name not in categorical}
-    if any(set(name) & set("=,") for name, unit in units.items() if unit is not None):
-        return None
-    return ",".join(f"{name}={unit:g}" for name, unit in units.items() if unit is not None) or None
+    return ",".join(f"{quoted(name)}={unit:g}" for name, unit in units.items() if unit is not None) or None
 
 
 def _repeated(table: CsvTable, names: Sequence[str], labels: Any) -> dict[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import difflib
 import io
 import os
 import re
@@ -64,7 +65,12 @@ class CsvTable:
     def position(self, name: str) -> int:
         """Return where the column of that name stands."""
         if name not in self.names:
-            raise InvalidInputError(f"{self.path} has no column {name!r}; its columns are {', '.join(self.names)}")
+            near = difflib.get_close_matches(name.lower(), [known.lower() for known in self.names], 1)
+            meant = next((known for known in self.names if [known.lower()] == near), None)
+            hint = "" if meant is None else f" (do you mean {meant!r}?)"
+            raise InvalidInputError(
+                f"{self.path} has no column {name!r}{hint}; its columns are {', '.join(self.names)}"
+            )
         return self.names.index(name)
 
     def cells(self, name: str) -> list[str]:
