@@ -6,7 +6,7 @@
 //
 //     lower = x - Δ - ν      upper = x + Δ + ν      ν = max(1e-9 Δ, 4 ulp(|x| + Δ)), 0 where nothing was rounded
 //
-// Here an end is computed only when a tree asks for it.
+// Here an end is computed only when somebody asks for it: boxes take twice the memory of the samples.
 #pragma once
 
 #include <algorithm>
@@ -84,6 +84,16 @@ struct Attacked
     Grid<double const> up;
     Span<Index const> group;        // of each sample
     Span<Rounding const> rounding;  // of each feature
+
+    [[nodiscard]] double lower(Index sample, Index feature) const
+    {
+        return lowerEnd(low(sample, feature), down(group[sample], feature), rounding[feature]);
+    }
+
+    [[nodiscard]] double upper(Index sample, Index feature) const
+    {
+        return upperEnd(high(sample, feature), up(group[sample], feature), rounding[feature]);
+    }
 };
 
 // The box of one of them, an end at a time. Most splits are far away, where noise does not matter.

@@ -108,6 +108,20 @@ def reached_nodes(
 ) -> BoolArray:
     """Return whether the box of each row reaches each node, of shape (n, n_nodes)."""
 
+def reached_nodes_under_attack(
+    feature: IntArray,
+    threshold: FloatArray,
+    left: IntArray,
+    right: IntArray,
+    low: FloatArray,
+    high: FloatArray,
+    down: FloatArray,
+    up: FloatArray,
+    group: IntArray,
+    rounding: FloatArray,
+) -> BoolArray:
+    """As `reached_nodes`, for boxes whose ends are computed where the tree asks for them."""
+
 @overload
 def reached_leaves(
     feature: IntArray,
@@ -407,18 +421,30 @@ class ScoredTrees:
 # Ends in order, see `hardwood.problem.endpoints`.
 
 def rank_ends(
-    lower: FloatArray, upper: FloatArray, values: FloatArray, rounding: FloatArray, control: Control | None = None
-) -> tuple[Int32Array, Int32Array, IntArray, list[FloatArray], list[FloatArray]] | None:
-    """Return ranks of lower and upper ends, finite ranks per feature, smallest and largest end of each rank.
+    low: FloatArray,
+    high: FloatArray,
+    down: FloatArray,
+    up: FloatArray,
+    group: IntArray,
+    rounding: FloatArray,
+    values: FloatArray,
+    control: Control | None = None,
+) -> tuple[Int32Array, Int32Array, IntArray] | None:
+    """Return ranks of lower and upper ends, and finite ranks per feature; None if the control stopped it."""
 
-    The last two by feature. None if the control stopped it.
-    """
+def cluster_ends(
+    lower_rank: Int32Array, upper_rank: Int32Array, lower: FloatArray, upper: FloatArray, n_ranks: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the smallest, the largest and the largest lower end of each rank of a feature."""
 
 def sort_events(
-    lower: FloatArray,
-    upper: FloatArray,
-    values: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    down: FloatArray,
+    up: FloatArray,
+    group: IntArray,
     rounding: FloatArray,
+    values: FloatArray,
     label: IntArray,
     control: Control | None = None,
 ) -> tuple[Int32Array, IntArray] | None:
@@ -431,9 +457,63 @@ def events_of_samples(events: Int32Array, samples: IntArray) -> Int32Array:
     """Return the events of some samples, numbered as in `samples`."""
 
 def ends_around(
-    events: Int32Array, lower: FloatArray, upper: FloatArray, values: FloatArray, feature: IntArray, rank: IntArray
+    events: Int32Array,
+    low: FloatArray,
+    high: FloatArray,
+    down: FloatArray,
+    up: FloatArray,
+    group: IntArray,
+    rounding: FloatArray,
+    values: FloatArray,
+    feature: IntArray,
+    rank: IntArray,
 ) -> tuple[FloatArray, FloatArray]:
     """Return, for each feature and rank, the largest end of that rank and the smallest of the next."""
+
+# Thresholds at maximum margin, see `hardwood.tree.conversion`.
+
+PlacedNodes = tuple[IntArray, FloatArray, IntArray, IntArray, IntArray, FloatArray]
+
+def place_ranks(
+    feature: IntArray,
+    index: IntArray,
+    left: IntArray,
+    right: IntArray,
+    label: IntArray,
+    lower_rank: Int32Array,
+    upper_rank: Int32Array,
+    n_ranks: IntArray,
+    column: IntArray,
+    low: FloatArray,
+    high: FloatArray,
+    down: FloatArray,
+    up: FloatArray,
+    group: IntArray,
+    rounding: FloatArray,
+    values: FloatArray,
+    is_question: BoolArray,
+    is_whole: BoolArray,
+) -> PlacedNodes:
+    """Return feature, threshold, left, right, label and margin of the nodes that are needed."""
+
+def place_gaps(
+    feature: IntArray,
+    last: FloatArray,
+    first: FloatArray,
+    left: IntArray,
+    right: IntArray,
+    label: IntArray,
+    low: FloatArray,
+    high: FloatArray,
+    down: FloatArray,
+    up: FloatArray,
+    group: IntArray,
+    rounding: FloatArray,
+    values: FloatArray,
+    is_question: BoolArray,
+    is_whole: BoolArray,
+) -> PlacedNodes | None:
+    """As `place_ranks`, for splits in gaps; None where a gap is so narrow that its ends may count as one."""
 
 # Robust boosting.
 

@@ -7,12 +7,21 @@ import pytest
 
 from core.test_ends import wild_numbers
 from hardwood import _core
-from hardwood.arrays import FloatArray
+from hardwood.arrays import FloatArray, IntArray
 from hardwood.data.frames import EXACT_DOUBLE, rounding_of
 from hardwood.problem.boxes import lower_end, noise, upper_end
 
 LOWER, VALUE, UPPER = 0, 1, 2
 LARGEST = float(np.finfo(np.float64).max)
+
+
+def fixed(
+    lower: FloatArray, upper: FloatArray, rounding: FloatArray = EXACT_DOUBLE
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, IntArray, FloatArray]:
+    """Boxes as the core takes them: ends without radii."""
+    nothing = np.zeros((1, lower.shape[1]))
+    return lower, upper, nothing, nothing, np.zeros(len(lower), np.int64), rounding
+
 
 Ends = list[tuple[float, int, int]]
 """Number, kind and sample of each end of a feature."""
@@ -58,9 +67,9 @@ def random_boxes(rng: np.random.Generator) -> tuple[FloatArray, FloatArray, Floa
 
 def check_ranks(rng: np.random.Generator) -> None:
     lower, upper, x, rounding = random_boxes(rng)
-    found = _core.rank_ends(lower, upper, x, rounding)
+    found = _core.rank_ends(*fixed(lower, upper, rounding), x)
     assert found is not None
-    lower_rank, upper_rank, n_ranks, first, last = found
+    lower_rank, upper_rank, n_ranks = found
     for j in range(x.shape[1]):
         columns = ((lower[:, j], LOWER), (upper[:, j], UPPER))
         ends = in_order(columns, x[:, j])
@@ -70,15 +79,20 @@ def check_ranks(rng: np.random.Generator) -> None:
             if np.isfinite(number):
                 by_rank.setdefault(rank, []).append(number)
         assert sorted(by_rank) == list(range(n_ranks[j]))
-        assert first[j].tolist() == [min(by_rank[r]) for r in sorted(by_rank)]
-        assert last[j].tolist() == [max(by_rank[r]) for r in sorted(by_rank)]
+        columns_of_ranks = (np.ascontiguousarray(rank[:, j]) for rank in (lower_rank, upper_rank))
+        low, high = (np.ascontiguousarray(end[:, j]) for end in (lower, upper))
+        first, last, turn = _core.cluster_ends(*columns_of_ranks, low, high, int(n_ranks[j]))
+        assert first.tolist() == [min(by_rank[r]) for r in sorted(by_rank)]
+        assert last.tolist() == [max(by_rank[r]) for r in sorted(by_rank)]
+        lowest = [low[lower_rank[:, j] == r] for r in sorted(by_rank)]
+        assert turn.tolist() == [max(ends) if len(ends) else a for ends, a in zip(lowest, first, strict=True)]
 
 
 def check_events(rng: np.random.Generator) -> None:
     lower, upper, x, rounding = random_boxes(rng)
     n, p = x.shape
     label = rng.integers(0, 3, n)
-    found = _core.sort_events(lower, upper, x, rounding, label)
+    found = _core.sort_events(*fixed(lower, upper, rounding), x, label)
     assert found is not None
     events, n_ranks = found
     chosen = rng.permutation(n)[: int(rng.integers(0, n + 1))]
@@ -96,7 +110,7 @@ def check_events(rng: np.random.Generator) -> None:
         assert part[j].tolist() == kept
         asked = int(rng.choice(rank))
         shuffled = np.ascontiguousarray(events[:, rng.permutation(3 * n)])
-        below, above = _core.ends_around(shuffled, lower, upper, x, np.array([j]), np.array([asked]))
+        below, above = _core.ends_around(shuffled, *fixed(lower, upper, rounding), x, np.array([j]), np.array([asked]))
         assert below == max((e[0] for e, r in zip(ends, rank, strict=True) if r == asked), default=-np.inf)
         assert above == min((e[0] for e, r in zip(ends, rank, strict=True) if r == asked + 1), default=np.inf)
 
@@ -114,38 +128,62 @@ def test_many_numbers_of_any_kind_are_sorted(n: int) -> None:
     near = 1 + rng.integers(0, 9, (n, 1)) * 2.0**-52
     for x in (wild, near, rng.random((n, 1)), -rng.exponential(1e6, (n, 1)), np.arange(n)[::-1, None] * 1.0):
         still = np.ascontiguousarray(x)
-        found = _core.rank_ends(still, still, still, EXACT_DOUBLE)
+        found = _core.rank_ends(*fixed(still, still), still)
         assert found is not None
         np.testing.assert_array_equal(found[0], found[1])
-        np.testing.assert_array_equal(found[3][0], np.unique(x))
+        assert found[2].tolist() == [len(np.unique(x))]
         np.testing.assert_array_equal(found[0][:, 0], np.searchsorted(np.unique(x), x[:, 0]))
 
 
 def test_what_is_stopped_leaves_nothing() -> None:
     x, stopped = np.zeros((4, 2)), _core.Control()
     stopped.request_stop()
-    assert _core.rank_ends(x, x, x, EXACT_DOUBLE, stopped) is None
-    assert _core.sort_events(x, x, x, EXACT_DOUBLE, np.zeros(4, np.int64), stopped) is None
+    assert _core.rank_ends(*fixed(x, x), x, stopped) is None
+    assert _core.sort_events(*fixed(x, x), x, np.zeros(4, np.int64), stopped) is None
 
 
 def test_what_does_not_fit_is_refused() -> None:
     x, label = np.zeros((4, 2)), np.zeros(4, np.int64)
-    found = _core.sort_events(x, x, x, EXACT_DOUBLE, label)
+    found = _core.sort_events(*fixed(x, x), x, label)
     assert found is not None
     events = found[0]
     one = np.zeros(1, np.int64)
     for wrong in (
-        lambda: _core.rank_ends(x[:3], x, x, EXACT_DOUBLE),
-        lambda: _core.rank_ends(x, x, x * np.nan, EXACT_DOUBLE),
-        lambda: _core.rank_ends(x, x, x, np.ones((1, 2))),
-        lambda: _core.sort_events(x, x, x, EXACT_DOUBLE, label[:2]),
-        lambda: _core.sort_events(x, x, x - np.inf, EXACT_DOUBLE, label),
+        lambda: _core.rank_ends(*fixed(x[:3], x), x),
+        lambda: _core.rank_ends(*fixed(x, x), x * np.nan),
+        lambda: _core.rank_ends(*fixed(x * np.nan, x), x),
+        lambda: _core.rank_ends(x + np.inf, x, x[:1] + np.inf, x[:1], label, EXACT_DOUBLE, x),
+        lambda: _core.rank_ends(x, x, x[:1] - 1, x[:1], label, EXACT_DOUBLE, x),
+        lambda: _core.rank_ends(*fixed(x, x, np.ones((1, 2))), x),
+        lambda: _core.sort_events(*fixed(x, x), x, label[:2]),
+        lambda: _core.sort_events(*fixed(x, x), x - np.inf, label),
         lambda: _core.events_of_samples(events, np.array([4])),
         lambda: _core.events_of_samples(events, np.array([1, 1])),
         lambda: _core.events_of_samples(np.full_like(events, 900), np.array([1])),
-        lambda: _core.ends_around(events, x[:3], x, x, one, one),
-        lambda: _core.ends_around(events, x, x, x, one + 2, one),
-        lambda: _core.ends_around(np.full_like(events, 900), x, x, x, one, one),
+        lambda: _core.ends_around(events, *fixed(x[:3], x[:3]), x[:3], one, one),
+        lambda: _core.ends_around(events, *fixed(x, x), x, one + 2, one),
+        lambda: _core.ends_around(np.full_like(events, 900), *fixed(x, x), x, one, one + 900),
+        lambda: _core.cluster_ends(np.zeros(2, np.int32), np.zeros(2, np.int32), np.zeros(2), np.zeros(2), 5),
+        lambda: _core.cluster_ends(np.zeros(1, np.int32), np.zeros(2, np.int32), np.zeros(2), np.zeros(2), 1),
     ):
         with pytest.raises(ValueError):
             wrong()
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_ends_that_are_computed_on_the_way_have_the_same_ranks(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, p = int(rng.integers(1, 300)), int(rng.integers(1, 4))
+    x = np.round(rng.random((n, p)), int(rng.integers(1, 4)))
+    down, up = rng.choice([0.0, 0.05, 0.1, 1.0], (2, 2, p))
+    group, label = rng.integers(0, 2, n), rng.integers(0, 2, n)
+    lower, upper = lower_end(x, down[group]), upper_end(x, up[group])
+    lazily = (x, x, down, up, group, EXACT_DOUBLE)
+    for one, other in (
+        (_core.rank_ends(*lazily, x), _core.rank_ends(*fixed(lower, upper), x)),
+        (_core.sort_events(*lazily, x, label), _core.sort_events(*fixed(lower, upper), x, label)),
+    ):
+        assert one is not None
+        assert other is not None
+        for a, b in zip(one, other, strict=True):
+            np.testing.assert_array_equal(a, b)

@@ -31,6 +31,9 @@ def check_walks(rng: np.random.Generator) -> None:
     assert _core.apply(*tree.splits, X).tolist() == ends
     expected = [[k in nodes[i] for k in range(len(tree.feature))] for i in range(n)]
     assert _core.reached_nodes(*tree.splits, lower, upper).tolist() == expected
+    nothing = np.zeros((1, lower.shape[1]))
+    boxes = (lower, upper, nothing, nothing, np.zeros(n, np.int64), EXACT_DOUBLE)
+    assert _core.reached_nodes_under_attack(*tree.splits, *boxes).tolist() == expected
     wrong = [any(tree.label[k] != label[i] for k in nodes[i] if tree.left[k] < 0) for i in range(n)]
     assert _core.fooled(*tree.splits, tree.label, lower, upper, label).tolist() == wrong
     everywhere = np.ones(len(tree.feature), bool)

@@ -171,8 +171,7 @@ def test_the_robustness_curve_is_the_exact_accuracy_at_every_radius() -> None:
 def test_convergence_ends_where_the_result_does() -> None:
     points = ((0.0, np.inf, 0.0), (0.1, 30.0, 2.0), (0.5, 10.0, 5.0), (1.0, 10.0, 10.0))
     trace = tuple(TracePoint(*point) for point in points)
-    index_tree = CLF.result_.index_tree
-    proven = Result(CLF.tree_, index_tree, Status.OPTIMAL, 10.0, 10.0, trace, 1.5, "search", EndReason.PROOF)
+    proven = Result(CLF.tree_, Status.OPTIMAL, 10.0, 10.0, trace, 1.5, "search", EndReason.PROOF)
     ax = plot_convergence({"ours": proven, "greedy": CLF})
     assert np.asarray(ax.lines[0].get_xdata())[-1] == 1.5
     assert np.asarray(ax.lines[0].get_ydata())[0] == 30

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import index_tree
+from core.test_placing import margin_around
 from hardwood import Problem
-from hardwood.problem.endpoints import Endpoints, index_of, margin_around, maximum_margin, rank_ends
+from hardwood.problem.endpoints import Endpoints, index_of, maximum_margin, rank_ends
 from hardwood.tree.conversion import place
 
 LARGEST = float(np.finfo(np.float64).max)
@@ -34,7 +35,7 @@ def exactly(lower: list[list[float]], upper: list[list[float]]) -> Endpoints:
 def test_equal_ends_share_a_rank_and_infinite_ones_stand_outside() -> None:
     boxes = [1.0, -np.inf, 0.0], [1.0, np.inf, 0.5], [1.0, 0.0, 0.2]
     assert ranks_of(*boxes) == ([2, -1, 0], [2, 3, 1])
-    assert ends_of(*boxes).first[0].tolist() == [0, 0.5, 1]
+    assert ends_of(*boxes).of_feature(0).first.tolist() == [0, 0.5, 1]
     assert ranks_of([-np.inf], [np.inf], [0.0]) == ([-1], [0])
     assert ranks_of([-np.inf, -np.inf], [0, np.inf], [0, 0]) == ([-1, -1], [0, 1])
 
@@ -42,7 +43,8 @@ def test_equal_ends_share_a_rank_and_infinite_ones_stand_outside() -> None:
 def test_a_lower_end_and_an_upper_end_just_above_it_are_one_but_not_the_other_way_round() -> None:
     touching = [1.1, 2.1], [2.1 + 1e-9, 3.1], [1.6, 2.6]
     assert ranks_of(*touching) == ([0, 1], [1, 2])
-    assert (ends_of(*touching).first[0][1], ends_of(*touching).last[0][1]) == (2.1, 2.1 + 1e-9)
+    ends = ends_of(*touching).of_feature(0)
+    assert (ends.first[1], ends.last[1]) == (2.1, 2.1 + 1e-9)
     assert ranks_of([1.1, 2.1 + 1e-9], [2.1, 3.1], [1.6, 2.6]) == ([0, 2], [1, 3])
 
 

@@ -67,7 +67,7 @@ def test_chens_split_has_the_least_worst_of_four_scores(seed: int, kind: str) ->
         ends = np.unique(np.concatenate([a[:, j] for a in (problem.lower, problem.values, problem.upper)]).round(9))
         for a, b in pairwise(ends):
             cut = (a + b) / 2
-            index = int(np.searchsorted(problem.endpoints.first[j] - 1e-9, cut, side="right")) - 1
+            index = int(np.searchsorted(problem.ends_of(j).first - 1e-9, cut, side="right")) - 1
             score = worst_of_four(problem, j, cut, kind)
             scores[j, index] = min(score, scores.get((j, index), np.inf))
     own = impurity_of(kind, np.bincount(problem.label, problem.weight, problem.n_classes))

@@ -9,6 +9,7 @@ namespace hardwood
 void bindControl(nb::module_ &m);
 void bindWalk(nb::module_ &m);
 void bindRanks(nb::module_ &m);
+void bindPlacing(nb::module_ &m);
 void bindGreedy(nb::module_ &m);
 void bindTreant(nb::module_ &m);
 void bindFlow(nb::module_ &m);

@@ -52,28 +52,12 @@ Criterion criterionOf(std::string const &name)
     return Criterion::chenEntropy;
 }
 
-// Every sample has its three events once per feature, in order of their ranks.
 void requireEvents(Grid<Event const> events, Span<Index const> label)
 {
     require(events.columns() == 3 * label.size(), "events must be of shape (n_features, 3 n, 2)");
     require(label.size() < (Index{1} << 28), "more samples than an event can number");
-    auto seen = Array<std::uint8_t>::unwritten(label.size());
-    for (Index j = 0; j != events.rows(); ++j)
-    {
-        std::fill(seen.begin(), seen.end(), std::uint8_t{0});
-        auto before = std::numeric_limits<std::int32_t>::min();
-        for (Event const event : events.row(j))
-        {
-            if (!isEventOf(event, label.size()) || event.isOfClass1() != (label[event.sample()] == 1))
-                require(false, "an event names a sample, a kind or a class that is not there");
-            // Lower end, value and upper end come in this order, so each is seen once.
-            if (seen[event.sample()]++ != event.kind() / 2)
-                require(false, "the events of a sample must be its lower end, its value and its upper end");
-            if (before > event.rank)
-                require(false, "events must be sorted by rank");
-            before = event.rank;
-        }
-    }
+    require(areEventsOf(events, label), "events must be sorted by rank, and be the lower end, the value and the upper "
+                                        "end of every sample, in this order, with its class");
 }
 
 nb::tuple pyGrowOnImpurity(Out<std::int32_t, 3> given, In<Index, 1> nRanks, In<Index, 1> label, In<double, 1> weight,

@@ -14,6 +14,7 @@ NB_MODULE(_core, m)
     hardwood::bindSearch(m);
     hardwood::bindEnsembleScores(m);
     hardwood::bindRanks(m);
+    hardwood::bindPlacing(m);
     hardwood::bindPriced(m);
     hardwood::bindGreedy(m);
     hardwood::bindTreant(m);

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "bindings/bind.h"
+#include "bindings/boxes_around.h"
 #include "bindings/events.h"
-#include "bindings/rounding.h"
 
 namespace hardwood
 {
@@ -14,35 +14,10 @@ namespace
 {
 using FloatRows = In<double, 2>;
 
-struct BoxArrays
+nb::object pyRankEnds(FloatRows low, FloatRows high, FloatRows down, FloatRows up, In<Index, 1> group,
+                      FloatRows rounding, FloatRows value, Control *given)
 {
-    Array<Rounding> rounding;
-    BoxesAround boxes;
-};
-
-BoxArrays boxesAround(FloatRows const &lower, FloatRows const &upper, FloatRows const &value, FloatRows const &rounding)
-{
-    BoxesAround boxes{gridOf(lower), gridOf(upper), gridOf(value), {}};
-    for (auto const &other : {boxes.lower, boxes.upper})
-        require(other.rows() == boxes.value.rows() && other.columns() == boxes.value.columns(),
-                "lower, upper and values must be of one shape");
-    require(boxes.samples() < (Index{1} << 28), "more samples than an event can number");
-    auto each = roundingOf(rounding, boxes.features());
-    boxes.rounding = each.view();
-    return {std::move(each), boxes};
-}
-
-void requireNumbers(BoxesAround const &boxes)
-{
-    for (auto const &ends : {boxes.lower, boxes.upper, boxes.value})
-        for (double const number : ends.all())
-            if (std::isnan(number))
-                require(false, "an end of a box must be a number, not NaN");
-}
-
-nb::object pyRankEnds(FloatRows lower, FloatRows upper, FloatRows value, FloatRows rounding, Control *given)
-{
-    auto const arrays = boxesAround(lower, upper, value, rounding);
+    auto const arrays = boxesAround(low, high, down, up, group, rounding, value);
     requireNumbers(arrays.boxes);
     std::optional<RankedEnds> ranked;
     {
@@ -54,24 +29,27 @@ nb::object pyRankEnds(FloatRows lower, FloatRows upper, FloatRows value, FloatRo
     if (!ranked)
         return nb::none();
     auto const n = arrays.boxes.samples(), p = arrays.boxes.features();
-    nb::list first, last;
-    for (std::size_t j = 0; j != ranked->first.size(); ++j)
-    {
-        bool const isOneNumberEach = ranked->last[j].empty();
-        first.append(handOver(std::move(ranked->first[j])));
-        if (isOneNumberEach)
-            last.append(first[j]);
-        else
-            last.append(handOver(std::move(ranked->last[j])));
-    }
     return nb::make_tuple(handOver(std::move(ranked->lowerRank), n, p), handOver(std::move(ranked->upperRank), n, p),
-                          handOver(std::move(ranked->nRanks)), first, last);
+                          handOver(std::move(ranked->nRanks)));
 }
 
-nb::object pySortEvents(FloatRows lower, FloatRows upper, FloatRows value, FloatRows rounding, In<Index, 1> label,
-                        Control *given)
+nb::object pyClusterEnds(In<std::int32_t, 1> lowerRank, In<std::int32_t, 1> upperRank, In<double, 1> lower,
+                         In<double, 1> upper, Index nRanks)
 {
-    auto const arrays = boxesAround(lower, upper, value, rounding);
+    Index const n = spanOf(lower).size();
+    require(spanOf(upper).size() == n && spanOf(lowerRank).size() == n && spanOf(upperRank).size() == n,
+            "ends and ranks must be of one length");
+    require(nRanks >= 0 && nRanks <= 2 * n, "n_ranks must be between 0 and the number of ends");
+    auto clusters = clusterEnds(spanOf(lowerRank), spanOf(upperRank), spanOf(lower), spanOf(upper), nRanks);
+    return nb::make_tuple(handOver(std::move(clusters.first)), handOver(std::move(clusters.last)),
+                          handOver(std::move(clusters.turn)));
+}
+
+nb::object pySortEvents(FloatRows low, FloatRows high, FloatRows down, FloatRows up, In<Index, 1> group,
+                      FloatRows rounding, FloatRows value,
+                        In<Index, 1> label, Control *given)
+{
+    auto const arrays = boxesAround(low, high, down, up, group, rounding, value);
     requireNumbers(arrays.boxes);
     auto const own = spanOf(label);
     auto const n = arrays.boxes.samples(), p = arrays.boxes.features();
@@ -113,27 +91,25 @@ nb::object pyEventsOfSamples(In<std::int32_t, 3> given, In<Index, 1> samples)
     return nb::cast(handOverEvents(std::move(kept), all.rows(), 3 * m));
 }
 
-nb::object pyEndsAround(In<std::int32_t, 3> given, FloatRows lower, FloatRows upper, FloatRows value,
+nb::object pyEndsAround(In<std::int32_t, 3> given, FloatRows low, FloatRows high, FloatRows down, FloatRows up, In<Index, 1> group,
+                      FloatRows rounding, FloatRows value,
                         In<Index, 1> feature, In<Index, 1> rank)
 {
     auto const events = eventsIn(given);
-    BoxesAround const boxes{gridOf(lower), gridOf(upper), gridOf(value), {}};
-    for (auto const &ends : {boxes.lower, boxes.upper, boxes.value})
-        require(ends.rows() * 3 == events.columns() && ends.columns() == events.rows(),
-                "events must be those of lower, upper and values");
+    auto const arrays = boxesAround(low, high, down, up, group, rounding, value);
+    auto const &boxes = arrays.boxes;
+    require(boxes.samples() * 3 == events.columns() && boxes.features() == events.rows(),
+            "events must be those of the samples");
     auto const features = spanOf(feature), ranks = spanOf(rank);
     require(features.size() == ranks.size(), "feature and rank must be of one length");
     requireRange(features, 0, boxes.features() - 1, "feature");
-    for (Index const j : features)
-        for (Event const event : events.row(j))
-            if (!isEventOf(event, boxes.samples()))
-                require(false, "an event names a sample or a kind that is not there");
     auto last = Array<double>::unwritten(features.size()), first = Array<double>::unwritten(features.size());
     for (Index k = 0; k != features.size(); ++k)
     {
         auto const around = endsAround(events.row(features[k]), boxes, features[k], ranks[k]);
-        last[k] = around.last;
-        first[k] = around.first;
+        require(around.has_value(), "an event names a sample or a kind that is not there");
+        last[k] = around->last;
+        first[k] = around->first;
     }
     return nb::make_tuple(handOver(std::move(last)), handOver(std::move(first)));
 }
@@ -141,17 +117,24 @@ nb::object pyEndsAround(In<std::int32_t, 3> given, FloatRows lower, FloatRows up
 
 void bindRanks(nb::module_ &m)
 {
-    m.def("rank_ends", pyRankEnds, array("lower"), array("upper"), array("values"), array("rounding"),
+    m.def("rank_ends", pyRankEnds, array("low"), array("high"), array("down"), array("up"), array("group"),
+          array("rounding"), array("values"),
           nb::arg("control").none() = nb::none(),
-          "Rank the ends of all boxes: return the ranks of lower and upper ends, the number of finite ranks of each "
-          "feature, and, by feature, the smallest and the largest end of each rank; None if the control stopped it.");
-    m.def("sort_events", pySortEvents, array("lower"), array("upper"), array("values"), array("rounding"),
+          "Rank the ends of all boxes: return the ranks of lower and upper ends, and the number of finite ranks of each "
+          "feature; None if the control stopped it.");
+    m.def("cluster_ends", pyClusterEnds, array("lower_rank"), array("upper_rank"), array("lower"), array("upper"),
+          nb::arg("n_ranks"),
+          "Return the smallest, the largest and the largest lower end of each rank of a feature; for the last, the "
+          "smallest where it has no lower one.");
+    m.def("sort_events", pySortEvents, array("low"), array("high"), array("down"), array("up"), array("group"),
+          array("rounding"), array("values"),
           array("label"), nb::arg("control").none() = nb::none(),
           "Sort lower ends, values and upper ends: return events as pairs of code and rank, of shape "
           "(n_features, 3 n, 2), and the number of finite ranks of each feature; None if the control stopped it.");
     m.def("events_of_samples", pyEventsOfSamples, array("events"), array("samples"),
           "Return the events of some samples, numbered as in `samples`.");
-    m.def("ends_around", pyEndsAround, array("events"), array("lower"), array("upper"), array("values"),
+    m.def("ends_around", pyEndsAround, array("events"), array("low"), array("high"), array("down"), array("up"), array("group"),
+          array("rounding"), array("values"),
           array("feature"), array("rank"),
           "Return, for each feature and rank, the largest end of that rank and the smallest of the next; infinite "
           "where there is none. The events may stand in any order.");

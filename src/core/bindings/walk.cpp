@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "bindings/attacked.h"
 #include "bindings/bind.h"
-#include "bindings/rounding.h"
 #include "bindings/trees.h"
 #include "walk/radius.h"
 
@@ -18,11 +18,6 @@ using Floats = In<double, 1>;
 using FloatRows = In<double, 2>;
 using RankRows = In<std::int32_t, 2>;
 using Flags = In<bool, 1>;
-
-void requireSameShape(auto const &a, auto const &b, char const *what)
-{
-    require(a.rows() == b.rows() && a.columns() == b.columns(), std::string(what) + " must be of one shape");
-}
 
 AttackedSamples boxesOf(FloatRows const &lower, FloatRows const &upper, Ints const &label)
 {
@@ -63,28 +58,6 @@ auto pyFooled(Ints feature, Floats threshold, Ints left, Ints right, Ints leafLa
     return handOver(std::move(out));
 }
 
-// The samples and radii of an attack, and the rounding of each feature.
-struct AttackArrays
-{
-    Array<Rounding> rounding;
-    Attacked attacked;
-};
-
-AttackArrays attackedOf(FloatRows const &low, FloatRows const &high, FloatRows const &down, FloatRows const &up,
-                        Ints const &group, FloatRows const &rounding)
-{
-    Attacked attacked{gridOf(low), gridOf(high), gridOf(down), gridOf(up), spanOf(group), {}};
-    auto const p = attacked.low.columns();
-    requireSameShape(attacked.low, attacked.high, "low and high");
-    requireSameShape(attacked.down, attacked.up, "down and up");
-    require(attacked.down.columns() == p, "down and up must have the features of the samples");
-    require(attacked.group.size() == attacked.low.rows(), "group must have an entry per sample");
-    requireRange(attacked.group, 0, attacked.down.rows() - 1, "group");
-    auto each = roundingOf(rounding, p);
-    attacked.rounding = each.view();
-    return {std::move(each), attacked};
-}
-
 auto pyFooledUnderAttack(Ints feature, Floats threshold, Ints left, Ints right, Ints leafLabel, FloatRows low,
                          FloatRows high, FloatRows down, FloatRows up, Ints group, FloatRows rounding, Ints label)
 {
@@ -116,6 +89,23 @@ auto pyBoxEnds(FloatRows low, FloatRows high, FloatRows down, FloatRows up, Ints
     }
     raisePending();
     return nb::make_tuple(handOver(std::move(lower), n, p), handOver(std::move(upper), n, p));
+}
+
+auto pyReachedNodesUnderAttack(Ints feature, Floats threshold, Ints left, Ints right, FloatRows low, FloatRows high,
+                               FloatRows down, FloatRows up, Ints group, FloatRows rounding)
+{
+    auto const arrays = attackedOf(low, high, down, up, group, rounding);
+    auto const nodes = nodesOf<double>({spanOf(feature), spanOf(threshold), spanOf(left), spanOf(right), {}},
+                                       arrays.attacked.low.columns());
+    Index const n = arrays.attacked.low.rows();
+    auto out = Array<bool>::unwritten(n * nodes.size());
+    {
+        nb::gil_scoped_release unlocked;
+        Interruptible control;
+        reachedNodes(nodes, arrays.attacked, Grid<bool>(out.data(), n, nodes.size()), control);
+    }
+    raisePending();
+    return handOver(std::move(out), n, nodes.size());
 }
 
 auto pyReachedNodes(Ints feature, Floats threshold, Ints left, Ints right, FloatRows lower, FloatRows upper)
@@ -224,6 +214,9 @@ void bindWalk(nb::module_ &m)
           array("rounding"), "Return both ends of the boxes of all samples; see hardwood.problem.boxes.");
     m.def("reached_nodes", pyReachedNodes, array("feature"), array("threshold"), array("left"), array("right"),
           array("lower"), array("upper"), "Return whether the box of each row reaches each node.");
+    m.def("reached_nodes_under_attack", pyReachedNodesUnderAttack, array("feature"), array("threshold"), array("left"),
+          array("right"), array("low"), array("high"), array("down"), array("up"), array("group"), array("rounding"),
+          "As `reached_nodes`, for boxes around samples whose ends are computed where the tree asks for them.");
     char const *const aboutLeaves =
         "Return the leaves that the box of each row reaches as bits of 64-bit words, leaves numbered in the order of "
         "the nodes; `can_left` and `can_right` tell whether any point can go there from a node. Thresholds and boxes "

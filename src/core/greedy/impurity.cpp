@@ -60,12 +60,34 @@ constexpr double greater(double a, double b)
     return a > b ? a : b;
 }
 
+// Half the weighted impurity of a split of two classes: a0 and a1 samples on the left, the others on the right.
+// Concave, with slopes between -1 and 1 in both: g(a0, a1) = a0 a1 / (a0 + a1) has the slopes (a1 / (a0 + a1))^2 and
+// (a0 / (a0 + a1))^2, and the right side is g of what is left over. A side without samples costs nothing: 0 / 1.
+constexpr double halfImpurity(double a0, double a1, double total0, double total1)
+{
+    double const b0 = total0 - a0, b1 = total1 - a1;
+    return a0 * a1 / greater(a0 + a1, 1.0) + b0 * b1 / greater(b0 + b1, 1.0);
+}
+
+// How many events of each kind and class were passed, at the number 0..7 that ends an event's code.
+using EventCounts = std::array<double, 8>;
+
 // Groot's scan of one feature for two classes of unweighted samples. The general scan spends its time on looking up
-// samples; here an event carries its class, and the totals, which no threshold changes, are divided by once. Thresholds
-// are collected first and scored many at a time: a loop without a branch, which works on several of them at once.
+// samples; here an event carries its class, and the totals, which no threshold changes, are divided by once.
+//
+// Events are passed in blocks. From what was passed before a block and behind it follows a bound on all its scores; only
+// where that is not above the best score so far, its thresholds are collected and scored: a loop without a branch, which
+// works on several of them at once. The bound: of class c, at least l and at most r samples can be on the left at any
+// threshold of the block, where l were surely left behind the block, and r could be before it. Where l <= r the attacker
+// may choose; where l > r some number between r and l is possible at each threshold. So the attacker can force the
+// least, over those intervals, of the most that his choices give, and since the impurity is concave the least stands in
+// a corner. Groot's placement is the worst one but for rounding half a sample of each class, and slopes are at most 1:
+//
+//     score >= bound - 1.
 class TwoClassScan
 {
     static constexpr std::size_t most = 64;
+    static constexpr double rounding = 1.0 + 1e-6;
 
     double total0_, total1_;
     // Of each threshold and class: certainly left, left as it stands, not certainly right; and its rank and score.
@@ -92,9 +114,7 @@ class TwoClassScan
             double const moved1 = roundHalfEven(share * total1_ - left1_[k]);
             double const a0 = lesser(greater(moved0 + left0_[k], left0_[k]), reach0_[k]);
             double const a1 = lesser(greater(moved1 + left1_[k], left1_[k]), reach1_[k]);
-            double const b0 = total0_ - a0, b1 = total1_ - a1;
-            // A side without samples costs nothing: 0 / 1.
-            score_[k] = a0 * a1 / greater(a0 + a1, 1.0) + b0 * b1 / greater(b0 + b1, 1.0);
+            score_[k] = halfImpurity(a0, a1, total0_, total1_);
         }
     }
 
@@ -107,18 +127,49 @@ class TwoClassScan
         size_ = 0;
     }
 
-public:
-    TwoClassScan(double total0, double total1) : total0_(total0), total1_(total1) {}
-
-    Candidate best(Segment const &segment)
+    // What every score is at least, but for `rounding`, between two places of the scan.
+    [[nodiscard]] double boundBetween(EventCounts const &before, EventCounts const &behind) const
     {
-        std::array<double, 8> counts{};  // of events by kind and class: no branch that nobody can predict
-        Thresholds const thresholds(segment);
-        for (Index k = 0; k < thresholds.end; ++k)
+        double const left0 = behind[Event::upper], reach0 = before[Event::lower];
+        double const left1 = behind[Event::upper + 1], reach1 = before[Event::lower + 1];
+        if (left0 <= reach0 && left1 <= reach1)
         {
-            Event const event = segment.events[k];
+            double const low = greater(left0 / total0_, left1 / total1_);
+            double const high = lesser(reach0 / total0_, reach1 / total1_);
+            double const share = 0.5 * (low + high);  // where low <= high any share is as bad
+            return halfImpurity(lesser(greater(share * total0_, left0), reach0),
+                                lesser(greater(share * total1_, left1), reach1), total0_, total1_);
+        }
+        // Who may choose takes the middle: one of his choices.
+        auto const corners = [](double left, double reach)
+        { return left <= reach ? std::array{0.5 * (left + reach), 0.5 * (left + reach)} : std::array{reach, left}; };
+        double least = infinity;
+        for (double const a0 : corners(left0, reach0))
+            for (double const a1 : corners(left1, reach1))
+                least = lesser(least, halfImpurity(a0, a1, total0_, total1_));
+        return least;
+    }
+
+    // Pass the events begin, ..., end - 1, of which there are at most `most`.
+    static void pass(Span<Event const> events, EventCounts &counts)
+    {
+        std::uint64_t byCode = 0;  // eight numbers of eight bits
+        for (Event const event : events)
+            byCode += std::uint64_t{1} << (8 * (event.code & 7));
+        for (std::size_t code = 0; code != counts.size(); ++code)
+            counts[code] += static_cast<double>(byCode >> (8 * code) & 255);
+    }
+
+    // Collect the thresholds behind the events begin, ..., end - 1, those from `first` on, to be scored.
+    void collect(Span<Event const> events, Index begin, Index end, Index first, EventCounts counts)
+    {
+        if (size_ + static_cast<std::size_t>(end - begin) > most)
+            takeBest();
+        for (Index k = begin; k < end; ++k)
+        {
+            Event const event = events[k];
             counts[static_cast<std::size_t>(event.code & 7)] += 1.0;
-            if (k < thresholds.begin || segment.events[k + 1].rank == event.rank)
+            if (k < first || events[k + 1].rank == event.rank)
                 continue;
             left0_[size_] = counts[Event::upper];
             left1_[size_] = counts[Event::upper + 1];
@@ -127,8 +178,28 @@ public:
             reach0_[size_] = counts[Event::lower];
             reach1_[size_] = counts[Event::lower + 1];
             rank_[size_] = event.rank;
-            if (++size_ == most)
-                takeBest();
+            ++size_;
+        }
+    }
+
+public:
+    TwoClassScan(double total0, double total1) : total0_(total0), total1_(total1) {}
+
+    // The best threshold of a feature that is better than an impurity.
+    Candidate best(Segment const &segment, double known)
+    {
+        Thresholds const thresholds(segment);
+        double const toBeat = 0.5 * known * (total0_ + total1_);
+        EventCounts counts{};
+        for (Index begin = 0, end = 0; begin < thresholds.end; begin = end)
+        {
+            end = std::min(begin + static_cast<Index>(most), thresholds.end);
+            EventCounts behind = counts;
+            pass(segment.events.part(begin, end - begin), behind);
+            if (end > thresholds.begin &&
+                boundBetween(counts, behind) - rounding <= lesser(toBeat, best_.score) * (1.0 + 1e-9))
+                collect(segment.events, begin, end, thresholds.begin, counts);
+            counts = behind;
         }
         takeBest();
         best_.score = 2.0 * best_.score / (total0_ + total1_);
@@ -204,11 +275,12 @@ class ImpurityGrowth
                totals_[heaviest] < weightHere;
     }
 
-    Candidate scan(Segment const &segment)
+    // The best threshold of a feature, if it is better than the impurity that is known already.
+    Candidate scan(Segment const &segment, double known)
     {
         if constexpr (std::is_same_v<CriterionOf, Groot> && classes == 2)
             if (problem_.whole && problem_.robustWeight == 1.0)
-                return TwoClassScan(totals_[0], totals_[1]).best(segment);
+                return TwoClassScan(totals_[0], totals_[1]).best(segment, known);
         standing_.allRight(totals_);
         Candidate best;
         Thresholds const thresholds(segment);
@@ -236,7 +308,7 @@ class ImpurityGrowth
             if (control_.shouldStopOrPoll())
                 return {};
             Index const nRanks = problem_.nRanks[j];
-            Candidate found = scan({segment(j, tree_[node]), tree_.region(node, j, nRanks), nRanks});
+            Candidate found = scan({segment(j, tree_[node]), tree_.region(node, j, nRanks), nRanks}, best.score);
             if (found.score < best.score)
             {
                 found.feature = j;
@@ -384,6 +456,32 @@ GrowingTree growWith(ImpurityProblem const &problem, GrowthLimits limits, std::u
     return ImpurityGrowth<CriterionOf, 0>(problem, limits, seed, control).run();
 }
 }  // namespace
+
+bool areEventsOf(Grid<Event const> events, Span<Index const> label)
+{
+    // What the next event of a sample must end in: its kind, and whether it is of class 1.
+    auto first = Array<std::uint8_t>::unwritten(label.size());
+    for (Index i = 0; i != label.size(); ++i)
+        first[i] = label[i] == 1 ? 1 : 0;
+    auto next = Array<std::uint8_t>::unwritten(label.size());
+    for (Index j = 0; j != events.rows(); ++j)
+    {
+        std::copy(first.begin(), first.end(), next.begin());
+        auto before = std::numeric_limits<std::int32_t>::min();
+        bool isGood = true;
+        for (Event const event : events.row(j))
+        {
+            if (event.code < 0 || event.sample() >= label.size())
+                return false;
+            isGood = isGood && next[event.sample()] == (event.code & 7) && before <= event.rank;
+            next[event.sample()] = static_cast<std::uint8_t>(next[event.sample()] + 2);
+            before = event.rank;
+        }
+        if (!isGood)
+            return false;
+    }
+    return true;
+}
 
 GrowingTree growOnImpurity(ImpurityProblem const &problem, Criterion criterion, GrowthLimits limits, std::uint32_t seed,
                            Control &control)

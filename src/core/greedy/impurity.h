@@ -50,6 +50,9 @@ struct ImpurityProblem
     bool whole = false;         // every weight is 1
 };
 
+// Whether every sample has its lower end, value and upper end once per feature, in this order and in order of ranks.
+bool areEventsOf(Grid<Event const> events, Span<Index const> label);
+
 // Grow a tree. Where the Control stops it, the nodes that are still open become leaves: the tree is valid, only
 // smaller.
 GrowingTree growOnImpurity(ImpurityProblem const &problem, Criterion criterion, GrowthLimits limits, std::uint32_t seed,

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <tuple>
 
 #include "sorting.h"
 
@@ -40,19 +41,11 @@ class Clustering
     [[nodiscard]] bool isOneWith(End end) const
     {
         auto const gap = end.number - previous_.number;
-        if (!mayBeNear(gap, end) || !(gap < infinity))
+        if (!(gap <= farthestOfOne(previous_.number, end.number, largest_, rounding_)) || !(gap < infinity))
             return false;
         // Only an upper end below a lower end is worth a threshold; a value is both.
         bool const isSeparable = previous_.kind != Event::lower && end.kind != Event::upper;
         return !isSeparable && gap <= 2 * (noiseOf(previous_) + noiseOf(end));
-    }
-
-    // Far cheaper than the noise, and generous: twice the noises of two ends is less than this.
-    [[nodiscard]] bool mayBeNear(double gap, End end) const
-    {
-        constexpr double unit = std::numeric_limits<double>::epsilon();
-        auto const size = 4 * largest_ + std::abs(end.number) + std::abs(previous_.number);
-        return gap <= (4e-9 + 32 * unit * rounding_.relative) * size + 32 * rounding_.least;
     }
 
 public:
@@ -90,11 +83,11 @@ class MergedColumns
     NumberSorter sorter_;
 
     // A column in the order of the values; where that does not sort it, it is sorted.
-    void sortColumn(Grid<double const> ends, Index feature, Array<Keyed> &sorted)
+    void sortColumn(BoxesAround const &boxes, Event::Kind kind, Index feature, Array<Keyed> &sorted)
     {
-        Index const n = ends.rows();
+        Index const n = boxes.samples();
         for (Index i = 0; i != n; ++i)
-            column_[i] = ends(i, feature);
+            column_[i] = boxes.at(kind, i, feature);
         bool isSorted = true;
         std::uint64_t before = 0;
         for (Index k = 0; k != n; ++k)
@@ -132,12 +125,11 @@ public:
     [[nodiscard]] Span<double const> value() const { return value_.view(); }
 
     // Sort the columns of a feature. False where the Control stopped it.
-    bool sort(Grid<double const> value, std::array<Grid<double const>, columns> const &ends, Index feature,
-              Control &control)
+    bool sort(BoxesAround const &boxes, Index feature, Control &control)
     {
-        for (Index i = 0; i != value.rows(); ++i)
+        for (Index i = 0; i != boxes.samples(); ++i)
         {
-            value_[i] = value(i, feature);
+            value_[i] = boxes.value(i, feature);
             leading_[i] = {keyOf(value_[i]), static_cast<std::int32_t>(i)};
         }
         sorter_.sort(leading_.view());
@@ -145,7 +137,7 @@ public:
         {
             if (control.shouldStopOrPoll())
                 return false;
-            sortColumn(ends[c], feature, sorted_[c]);
+            sortColumn(boxes, kinds_[c], feature, sorted_[c]);
         }
         return true;
     }
@@ -174,38 +166,21 @@ public:
 std::optional<RankedEnds> rankEnds(BoxesAround const &boxes, Control &control)
 {
     Index const n = boxes.samples(), p = boxes.features();
-    RankedEnds ranked{Array<std::int32_t>::unwritten(n * p),
-                      Array<std::int32_t>::unwritten(n * p),
-                      Array<Index>::unwritten(p),
-                      {},
-                      {}};
+    RankedEnds ranked{Array<std::int32_t>::unwritten(n * p), Array<std::int32_t>::unwritten(n * p),
+                      Array<Index>::unwritten(p)};
     MergedColumns<2> columns({Event::lower, Event::upper}, n);
-    auto first = Array<double>::unwritten(2 * n), last = Array<double>::unwritten(2 * n);
     // Ranks of one feature stay in the cache while they are written in order of the ends.
     auto lowerRank = Array<std::int32_t>::unwritten(n), upperRank = Array<std::int32_t>::unwritten(n);
     std::array<Span<std::int32_t>, 2> const rankOf{lowerRank.view(), upperRank.view()};
     for (Index j = 0; j != p; ++j)
     {
-        if (!columns.sort(boxes.value, {boxes.lower, boxes.upper}, j, control))
+        if (!columns.sort(boxes, j, control))
             return {};
-        Clustering clustering(columns.value(), boxes.rounding[j]);
-        Index nFinite = 0;  // ranks so far
-        bool isOneNumberEach = true;
+        Clustering clustering(columns.value(), boxes.ends.rounding[j]);
         columns.merge(
             [&](Index, End end)
-            {
-                auto const rank = clustering.rank(end);
-                rankOf[static_cast<std::size_t>(end.kind / Event::upper)][end.sample] = rank;
-                if (end.number == -infinity || end.number == infinity)
-                    return;
-                if (clustering.isNew())
-                    first[nFinite++] = end.number;
-                last[nFinite - 1] = end.number;
-                isOneNumberEach = isOneNumberEach && first[nFinite - 1] == end.number;
-            });
-        ranked.nRanks[j] = nFinite;
-        ranked.first.push_back(Array<double>::copy(first.view().part(0, nFinite)));
-        ranked.last.push_back(Array<double>::copy(last.view().part(0, isOneNumberEach ? 0 : nFinite)));
+            { rankOf[static_cast<std::size_t>(end.kind / Event::upper)][end.sample] = clustering.rank(end); });
+        ranked.nRanks[j] = clustering.nRanks();
         for (Index i = 0; i != n; ++i)
         {
             ranked.lowerRank[i * p + j] = lowerRank[i];
@@ -213,6 +188,31 @@ std::optional<RankedEnds> rankEnds(BoxesAround const &boxes, Control &control)
         }
     }
     return ranked;
+}
+
+ClusterEnds clusterEnds(Span<std::int32_t const> lowerRank, Span<std::int32_t const> upperRank,
+                        Span<double const> lower, Span<double const> upper, Index nRanks)
+{
+    ClusterEnds clusters{Array<double>(nRanks, infinity), Array<double>(nRanks, -infinity),
+                         Array<double>(nRanks, -infinity)};
+    auto const take = [&](Index rank, double end)
+    {
+        if (rank < 0 || rank >= nRanks)
+            return false;
+        clusters.first[rank] = std::min(clusters.first[rank], end);
+        clusters.last[rank] = std::max(clusters.last[rank], end);
+        return true;
+    };
+    for (Index i = 0; i != lower.size(); ++i)
+    {
+        take(upperRank[i], upper[i]);
+        if (take(lowerRank[i], lower[i]))
+            clusters.turn[lowerRank[i]] = std::max(clusters.turn[lowerRank[i]], lower[i]);
+    }
+    for (Index rank = 0; rank != nRanks; ++rank)
+        if (clusters.turn[rank] == -infinity)
+            clusters.turn[rank] = clusters.first[rank];
+    return clusters;
 }
 
 std::optional<SortedEvents> sortEvents(BoxesAround const &boxes, Span<Index const> label, Control &control)
@@ -225,10 +225,10 @@ std::optional<SortedEvents> sortEvents(BoxesAround const &boxes, Span<Index cons
         base[i] = static_cast<std::int32_t>(8 * i + (label[i] == 1 ? 1 : 0));
     for (Index j = 0; j != p; ++j)
     {
-        if (!columns.sort(boxes.value, {boxes.lower, boxes.value, boxes.upper}, j, control))
+        if (!columns.sort(boxes, j, control))
             return {};
         auto const row = sorted.events.view().part(3 * n * j, 3 * n);
-        Clustering clustering(columns.value(), boxes.rounding[j]);
+        Clustering clustering(columns.value(), boxes.ends.rounding[j]);
         columns.merge([&](Index k, End end) { row[k] = {base[end.sample] + end.kind, clustering.rank(end)}; });
         sorted.nRanks[j] = clustering.nRanks();
     }
@@ -259,22 +259,131 @@ bool eventsOfSamples(Grid<Event const> all, Span<std::int32_t const> place, Grid
     return true;
 }
 
-EndsAround endsAround(Span<Event const> events, BoxesAround const &boxes, Index feature, Index rank)
+std::optional<EndsAround> endsAround(Span<Event const> events, BoxesAround const &boxes, Index feature, Index rank)
 {
     EndsAround around{-infinity, infinity};
     for (Event const event : events)
     {
         if (event.rank != rank && event.rank != rank + 1)
             continue;
-        auto const &ends = event.kind() == Event::lower   ? boxes.lower
-                           : event.kind() == Event::value ? boxes.value
-                                                          : boxes.upper;
-        double const number = ends(event.sample(), feature);
+        if (event.code < 0 || event.sample() >= boxes.samples() || event.kind() > Event::upper)
+            return {};
+        double const number = boxes.at(static_cast<Event::Kind>(event.kind()), event.sample(), feature);
         if (event.rank == rank)
             around.last = std::max(around.last, number);
         else
             around.first = std::min(around.first, number);
     }
     return around;
+}
+
+namespace
+{
+// Ends of a feature that lie within a distance of a number, in order, and the values that they are around.
+class NearEnds
+{
+    std::vector<double> value_;
+    std::vector<End> ends_;  // numbered as in `value_`
+
+    [[nodiscard]] double valueOf(End end) const { return value_[static_cast<std::size_t>(end.sample)]; }
+
+public:
+    void add(double number, Event::Kind kind, double value)
+    {
+        ends_.push_back({number, static_cast<std::int32_t>(value_.size()), kind});
+        value_.push_back(value);
+    }
+
+    void sort()
+    {
+        auto const keyOf = [&](End const &end) { return std::tuple(end.number, end.kind, valueOf(end), end.sample); };
+        std::sort(ends_.begin(), ends_.end(), [&](End const &a, End const &b) { return keyOf(a) < keyOf(b); });
+    }
+
+    // The smallest and the largest of those that have the rank of one of them.
+    [[nodiscard]] EndsAround clusterOf(double end, Rounding rounding) const
+    {
+        Clustering clustering(Span<double const>(value_), rounding);
+        std::vector<std::int32_t> rank;
+        std::int32_t own = -1;
+        for (End const &one : ends_)
+        {
+            rank.push_back(clustering.rank(one));
+            own = one.number == end ? rank.back() : own;
+        }
+        EndsAround cluster{end, end};
+        for (std::size_t k = 0; k != rank.size(); ++k)
+            if (rank[k] == own)
+            {
+                cluster.first = std::min(cluster.first, ends_[k].number);
+                cluster.last = std::max(cluster.last, ends_[k].number);
+            }
+        return cluster;
+    }
+};
+
+// Whether all ends of a feature are the values themselves, which nothing rounded.
+bool areValues(BoxesAround const &boxes, Index feature)
+{
+    auto const &ends = boxes.ends;
+    if (ends.low.data() != boxes.value.data() || ends.high.data() != boxes.value.data())
+        return false;
+    for (Index g = 0; g != ends.down.rows(); ++g)
+        if (ends.down(g, feature) != 0.0 || ends.up(g, feature) != 0.0)
+            return false;
+    return true;
+}
+
+// The ends within a distance of each of two numbers, from one pass over all samples.
+std::array<NearEnds, 2> nearEnds(std::array<double, 2> around, double distance, BoxesAround const &boxes, Index feature)
+{
+    std::array<NearEnds, 2> near;
+    auto const &all = boxes.ends;
+    auto const isNear = [&](double number, double within)
+    { return std::abs(number - around[0]) <= within || std::abs(number - around[1]) <= within; };
+    auto const take = [&](Event::Kind kind, Index i)
+    {
+        double const number = boxes.at(kind, i, feature);
+        for (std::size_t side = 0; side != 2; ++side)
+            if (std::abs(number - around[side]) <= distance)
+                near[side].add(number, kind, boxes.value(i, feature));
+    };
+    for (Index i = 0; i != boxes.samples(); ++i)
+    {
+        // Without its noise an end lies by no more than the distance beside itself; hardly any needs a closer look.
+        Index const group = all.group[i];
+        if (isNear(all.low(i, feature) - all.down(group, feature), 2 * distance))
+            take(Event::lower, i);
+        if (isNear(all.high(i, feature) + all.up(group, feature), 2 * distance))
+            take(Event::upper, i);
+    }
+    for (auto &side : near)
+        side.sort();
+    return near;
+}
+}  // namespace
+
+EndsAround betweenClusters(EndsAround gap, BoxesAround const &boxes, Index feature, double largest)
+{
+    if (areValues(boxes, feature))
+        return gap;
+    auto const rounding = boxes.ends.rounding[feature];
+    auto const isThere = [](double end) { return std::isfinite(end); };
+    // No two neighbours of one rank are farther apart.
+    double step = rounding.least;
+    for (double const end : {gap.last, gap.first})
+        if (isThere(end))
+            step = std::max(step, farthestOfOne(end, end, largest, rounding));
+    EndsAround found = gap;
+    for (double distance = step; distance > 0.0 && distance < infinity; distance *= 4)
+    {
+        auto const near = nearEnds({gap.last, gap.first}, distance, boxes, feature);
+        found.last = isThere(gap.last) ? near[0].clusterOf(gap.last, rounding).last : gap.last;
+        found.first = isThere(gap.first) ? near[1].clusterOf(gap.first, rounding).first : gap.first;
+        bool const isAll = !(found.last - gap.last + step > distance) && !(gap.first - found.first + step > distance);
+        if (isAll)
+            break;  // whoever is next to them was looked at
+    }
+    return found;
 }
 }  // namespace hardwood

@@ -19,29 +19,54 @@
 
 namespace hardwood
 {
-// Boxes, and the samples that they are around, feature by feature.
+// Boxes, and the samples that they are around.
 struct BoxesAround
 {
-    Grid<double const> lower;
-    Grid<double const> upper;
+    Attacked ends;
     Grid<double const> value;
-    Span<Rounding const> rounding;  // of each feature
+
+    // The end of a box, or the value that it is around.
+    [[nodiscard]] double at(Event::Kind kind, Index sample, Index feature) const
+    {
+        return kind == Event::lower   ? ends.lower(sample, feature)
+               : kind == Event::value ? value(sample, feature)
+                                      : ends.upper(sample, feature);
+    }
 
     [[nodiscard]] Index samples() const { return value.rows(); }
     [[nodiscard]] Index features() const { return value.columns(); }
 };
 
+// Ends that are farther apart than this are never one; generous, so that most are told apart without their noises.
+// `largest` is the largest of the values that boxes are around, without their signs.
+[[nodiscard]] inline double farthestOfOne(double end, double other, double largest, Rounding rounding)
+{
+    constexpr double unit = std::numeric_limits<double>::epsilon();
+    auto const size = 4 * largest + std::abs(end) + std::abs(other);
+    return (4e-9 + 32 * unit * rounding.relative) * size + 32 * rounding.least;
+}
+
 struct RankedEnds
 {
     Array<std::int32_t> lowerRank;  // (n_samples, n_features); -1 for -inf and the number of ranks for +inf
     Array<std::int32_t> upperRank;
-    Array<Index> nRanks;               // finite ranks of each feature
-    std::vector<Array<double>> first;  // smallest end of each rank, by feature
-    std::vector<Array<double>> last;   // and the largest one; empty where each rank is one number
+    Array<Index> nRanks;  // finite ranks of each feature
 };
 
 // Rank the ends of all boxes; nothing where the Control stopped it.
 std::optional<RankedEnds> rankEnds(BoxesAround const &boxes, Control &control);
+
+// The numbers behind the ranks of one feature.
+struct ClusterEnds
+{
+    Array<double> first;  // smallest end of each rank
+    Array<double> last;   // and the largest one
+    Array<double> turn;   // the largest lower end, or the smallest end where there is no lower one
+};
+
+// Ends of a feature with their ranks; who has a rank that is not finite is left out.
+ClusterEnds clusterEnds(Span<std::int32_t const> lowerRank, Span<std::int32_t const> upperRank,
+                        Span<double const> lower, Span<double const> upper, Index nRanks);
 
 struct SortedEvents
 {
@@ -55,11 +80,17 @@ std::optional<SortedEvents> sortEvents(BoxesAround const &boxes, Span<Index cons
 // The events of those samples that have a place (others: -1), numbered by it; false unless that fills `kept`.
 bool eventsOfSamples(Grid<Event const> all, Span<std::int32_t const> place, Grid<Event> kept);
 
-// The largest end of a rank of a feature, and the smallest of the next one, among events in any order.
+// The largest end of a rank of a feature, and the smallest of the next one, among events in any order; nothing where one
+// of them names a sample or a kind that is not there.
 struct EndsAround
 {
     double last;
     double first;
 };
-EndsAround endsAround(Span<Event const> events, BoxesAround const &boxes, Index feature, Index rank);
+std::optional<EndsAround> endsAround(Span<Event const> events, BoxesAround const &boxes, Index feature, Index rank);
+
+// The largest end of the rank of one end of a feature, `gap.last`, and the smallest of the rank of another, `gap.first`,
+// found without ranking all ends: O(n). Either may be infinite. Values are no ends here; `largest` is the largest of the
+// feature's values without their signs.
+EndsAround betweenClusters(EndsAround gap, BoxesAround const &boxes, Index feature, double largest);
 }  // namespace hardwood

@@ -22,6 +22,29 @@ struct BoxInOpenSides
         return open.right[number] && box.right(node, number);
     }
 };
+
+// Write which nodes each of n boxes reaches.
+template <class BoxOf>
+bool nodesReachedBy(Span<FloatNode const> nodes, Index n, BoxOf boxOf, Grid<bool> out, Control &control)
+{
+    Ticker stop(control, 1 << 18);
+    for (Index i = 0; i != n; ++i)
+    {
+        auto const reached = out.row(i);
+        auto const box = boxOf(i);
+        std::fill(reached.begin(), reached.end(), false);
+        reached[0] = true;
+        for (Index node = 0; node != nodes.size(); ++node)
+            if (reached[node] && !nodes[node].isLeaf())
+            {
+                reached[nodes[node].left] = box.left(nodes[node], node);
+                reached[nodes[node].right] = box.right(nodes[node], node);
+            }
+        if (stop(nodes.size()))
+            return false;
+    }
+    return true;
+}
 }  // namespace
 
 bool apply(Span<FloatNode const> nodes, Grid<double const> X, Span<Index> leaf, Control &control)
@@ -92,23 +115,14 @@ bool boxEnds(Attacked const &samples, Grid<double> lower, Grid<double> upper, Co
 bool reachedNodes(Span<FloatNode const> nodes, Grid<double const> lower, Grid<double const> upper, Grid<bool> out,
                   Control &control)
 {
-    Ticker stop(control, 1 << 18);
-    for (Index i = 0; i != lower.rows(); ++i)
-    {
-        auto const reached = out.row(i);
-        Box<double> const box{lower.row(i), upper.row(i)};
-        std::fill(reached.begin(), reached.end(), false);
-        reached[0] = true;
-        for (Index node = 0; node != nodes.size(); ++node)
-            if (reached[node] && !nodes[node].isLeaf())
-            {
-                reached[nodes[node].left] = box.left(nodes[node], node);
-                reached[nodes[node].right] = box.right(nodes[node], node);
-            }
-        if (stop(nodes.size()))
-            return false;
-    }
-    return true;
+    auto const boxOf = [&](Index i) { return Box<double>{lower.row(i), upper.row(i)}; };
+    return nodesReachedBy(nodes, lower.rows(), boxOf, out, control);
+}
+
+bool reachedNodes(Span<FloatNode const> nodes, Attacked const &samples, Grid<bool> out, Control &control)
+{
+    auto const boxOf = [&](Index i) { return LazyBox{samples, i}; };
+    return nodesReachedBy(nodes, samples.low.rows(), boxOf, out, control);
 }
 
 template <class Threshold, class End>

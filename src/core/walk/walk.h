@@ -39,6 +39,9 @@ bool boxEnds(Attacked const &samples, Grid<double> lower, Grid<double> upper, Co
 bool reachedNodes(Span<FloatNode const> nodes, Grid<double const> lower, Grid<double const> upper, Grid<bool> out,
                   Control &control);
 
+// The same for samples whose boxes are computed where the tree asks for them.
+bool reachedNodes(Span<FloatNode const> nodes, Attacked const &samples, Grid<bool> out, Control &control);
+
 // From which nodes any point at all can go left and right; a path that no point can follow must not count as reached.
 struct OpenSides
 {

@@ -18,7 +18,6 @@ from hardwood.solvers.parallel import in_threads
 from hardwood.solvers.result import EndReason
 from hardwood.solvers.solve import solve
 from hardwood.solvers.stopping import Interrupt
-from hardwood.tree.conversion import place
 from hardwood.tree.statistics import LeafStatistics, class_shares
 from hardwood.tree.tree import Tree
 
@@ -78,7 +77,8 @@ def grow_forest(
     # What all trees share is sorted once, before the threads start.
     scans = isinstance(learner, GreedyLearner) and learner.criterion != "adversarial-error"
     events = Events.sort(problem) if scans else None
-    problem.endpoints  # noqa: B018
+    if not scans:
+        problem.endpoints  # noqa: B018
     present = np.flatnonzero(problem.weight > 0)
     interrupt, control = Interrupt(), Control()
     interrupt.stops(control)
@@ -92,7 +92,7 @@ def grow_forest(
         if bootstrap:
             weight = weight * np.bincount(rng.choice(present, len(present)), minlength=problem.n_samples)
         if isinstance(learner, GreedyLearner):
-            tree = place(learner.grow(problem, rng, weight=weight, events=events, control=control), problem)
+            tree = learner.grow_tree(problem, rng, weight=weight, events=events, control=control)
         else:
             tree = learner.grow(problem.replace(weight=weight), rng, interrupt)
         if on_tree is not None:
@@ -116,7 +116,7 @@ def averaging(grown: Sequence[GrownTree], problem: Problem, laplace: float = 0.0
     """
     values = []
     for one in grown:
-        statistics = LeafStatistics.of_boxes(one.tree, problem.lower, problem.upper, problem.label, one.weight)
+        statistics = LeafStatistics.of_reach(one.tree, problem.reach, problem.label, one.weight)
         shares = class_shares(statistics.certain_weight(), one.tree, laplace)
         values.append(np.round(shares / SHARES_GRID) * SHARES_GRID)
     return _together([one.tree for one in grown], values)

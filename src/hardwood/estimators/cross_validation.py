@@ -27,7 +27,6 @@ from hardwood.solvers.options import Kind, Number, Whole, count_threads, shown
 from hardwood.solvers.parallel import in_threads
 from hardwood.solvers.result import EndReason, Result, Status, TracePoint
 from hardwood.solvers.stopping import Interrupt
-from hardwood.tree.conversion import to_indices
 from hardwood.tree.reach import objective, robust_errors
 
 FINITE = Number(0, sys.float_info.max)
@@ -393,7 +392,7 @@ def _judged(result: Result, problem: Problem, radius_factor: float) -> Result:
         reason = EndReason.HEURISTIC if result.stopped_by is EndReason.PROOF else result.stopped_by
     return replace(
         result,
-        index_tree=to_indices(result.tree, problem),
+        problem=None if result.problem is None else problem,
         status=Status.OPTIMAL if proven else Status.FEASIBLE,
         objective=cost,
         bound=min(bound, cost),

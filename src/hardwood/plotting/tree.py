@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hardwood.plain_data import printable
 from hardwood.plotting.models import attack_of, tree_of
 from hardwood.plotting.style import FRAGILE, QUIET, colour_of, new_axes, shown
+from hardwood.problem.boxes import Reach
 from hardwood.tree.attacked import AttackedData
 from hardwood.tree.statistics import LeafStatistics
 from hardwood.tree.tree import Tree
@@ -56,7 +57,7 @@ def plot_tree(
     if X is not None:
         data = AttackedData.prepare(tree, X, y, attack_of(model, attack))
         weight = np.ones(len(data.X)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        statistics = LeafStatistics.of_boxes(tree, data.boxes.lower, data.boxes.upper, data.label, weight)
+        statistics = LeafStatistics.of_reach(tree, Reach.fixed(data.boxes.lower, data.boxes.upper), data.label, weight)
     for node in range(tree.n_nodes):
         if tree.left[node] >= 0:
             for child, word in ((int(tree.left[node]), "yes"), (int(tree.right[node]), "no")):

@@ -31,13 +31,13 @@ in Δ but for its absence where nothing was rounded.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hardwood import _core
-from hardwood.arrays import FloatArray, IntArray
+from hardwood.arrays import BoolArray, FloatArray, IntArray
 from hardwood.data.frames import EXACT_DOUBLE, has_missing
 from hardwood.problem.prices import Prices, box_prices
 
@@ -149,13 +149,54 @@ class Reach:
     @property
     def arrays(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, IntArray, FloatArray]:
         """All of them, as the core takes them."""
-        rows = (np.ascontiguousarray(a) for a in (self.low, self.high, self.down, self.up))
-        low, high, down, up = rows
-        return low, high, down, up, self.group, np.ascontiguousarray(self.rounding)
+        low, high, down, up, rounding = (
+            np.ascontiguousarray(a) for a in (self.low, self.high, self.down, self.up, self.rounding)
+        )
+        return low, high, down, up, self.group, rounding
+
+    @classmethod
+    def fixed(cls, lower: FloatArray, upper: FloatArray, rounding: FloatArray = EXACT_DOUBLE) -> Reach:
+        """Return what makes given boxes: their ends, and no radius."""
+        nothing = np.zeros((1, lower.shape[1]))
+        group = np.zeros(len(lower), np.int64)
+        return cls(np.ascontiguousarray(lower), np.ascontiguousarray(upper), nothing, nothing, group, rounding)
+
+    def cut_off(self) -> Reach:
+        """Return the same boxes without limits and prices: where there are limits, the ends that they leave."""
+        if self.limits is not None:
+            return Reach.fixed(*self.ends(), self.rounding)
+        return self if self.prices is None else replace(self, prices=None)
+
+    def take(self, rows: NDArray[np.integer] | slice) -> Reach:
+        """Return the boxes of some of the samples; not for limits and prices."""
+        low = self.low[rows]
+        return replace(self, low=low, high=low if self.high is self.low else self.high[rows], group=self.group[rows])
+
+    def of_features(self, features: NDArray[np.integer]) -> Reach:
+        """Return the boxes on some of the features; not for limits and prices."""
+        low = np.ascontiguousarray(self.low[:, features])
+        high = low if self.high is self.low else np.ascontiguousarray(self.high[:, features])
+        rounding = self.rounding[:, features] if self.rounding.shape[1] > 1 else self.rounding
+        return Reach(low, high, self.down[:, features], self.up[:, features], self.group, rounding)
+
+    def moves(self, values: FloatArray) -> BoolArray:
+        """Return for each feature whether any box around these samples is more than its sample."""
+        moved = np.any((self.down > 0) | (self.up > 0), axis=0)
+        if self.low is not values:
+            moved |= np.any(self.low < values, axis=0)
+        if self.high is not values:
+            moved |= np.any(self.high > values, axis=0)
+        return np.asarray(moved)
+
+    def freeze(self) -> None:
+        """Let nobody write to the arrays."""
+        for array in (self.low, self.high, self.down, self.up, self.group):
+            array.setflags(write=False)
 
     def ends(self) -> tuple[FloatArray, FloatArray]:
         """Both ends of all boxes, as `lower_end` and `upper_end` compute them."""
-        ends = _core.box_ends(*self.arrays)
+        is_moved = self.down.any() or self.up.any()
+        ends = _core.box_ends(*self.arrays) if is_moved else (self.low, self.high)
         return ends if self.limits is None else self.limits.cut(*ends)
 
 

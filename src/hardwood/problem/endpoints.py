@@ -23,6 +23,7 @@ from hardwood import _core
 from hardwood.arrays import FloatArray, IntArray, RankArray
 from hardwood.data.frames import EXACT_DOUBLE
 from hardwood.errors import StoppedError
+from hardwood.problem.boxes import Reach
 
 _LARGEST = float(np.finfo(np.float64).max)
 
@@ -36,87 +37,92 @@ class FeatureEnds:
     lower_rank, upper_rank : int32 array of shape (n_samples,)
         Cluster of each box end; -1 for -inf and ``n_ranks`` for +inf. With threshold index ``t``, a box reaches left
         iff ``lower_rank <= t`` and right iff ``upper_rank > t``.
-    first, last : float array of shape (n_ranks,)
-        Smallest and largest end of each cluster.
-    lower : float array of shape (n_samples,)
-        The lower ends.
+    n_ranks : int
+        Number of clusters of finite ends.
+    reach : Reach
+        What makes the boxes, on this feature alone.
     """
 
     lower_rank: RankArray
     upper_rank: RankArray
-    first: FloatArray
-    last: FloatArray
-    lower: FloatArray
-
-    @property
-    def n_ranks(self) -> int:
-        """Number of clusters of finite ends."""
-        return len(self.first)
+    n_ranks: int
+    reach: Reach
 
     @cached_property
+    def _clusters(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        lower_rank, upper_rank = (np.ascontiguousarray(rank) for rank in (self.lower_rank, self.upper_rank))
+        lower, upper = (np.ascontiguousarray(end[:, 0]) for end in self.reach.ends())
+        return _core.cluster_ends(lower_rank, upper_rank, lower, upper, self.n_ranks)
+
+    @property
+    def first(self) -> FloatArray:
+        """The smallest end of each cluster."""
+        return self._clusters[0]
+
+    @property
+    def last(self) -> FloatArray:
+        """The largest end of each cluster."""
+        return self._clusters[1]
+
+    @property
     def turn(self) -> FloatArray:
         """The largest lower end of each cluster, or its first end where it has no lower one.
 
         A number below it is no better a threshold than the index before the cluster; a number from there on is no
         better than the cluster's own index.
         """
-        finite = (self.lower_rank >= 0) & (self.lower_rank < self.n_ranks)
-        largest = self.first.copy()
-        np.maximum.at(largest, self.lower_rank[finite], self.lower[finite])
-        return largest
+        return self._clusters[2]
 
 
 @dataclass(frozen=True, eq=False)
 class Endpoints:
-    """The sorted ends of all boxes, feature by feature, as clusters and ranks; see `FeatureEnds`.
+    """The sorted ends of all boxes as ranks, feature by feature; see `FeatureEnds`.
+
+    The numbers behind the ranks take twice the memory of the data, and are computed for a feature when asked for.
 
     Attributes
     ----------
     lower_rank, upper_rank : int32 array of shape (n_samples, n_features)
     n_ranks : int64 array of shape (n_features,)
-    first, last : list of float arrays
-    lower : float array of shape (n_samples, n_features)
+    reach : Reach
     """
 
     lower_rank: RankArray
     upper_rank: RankArray
     n_ranks: IntArray
-    first: list[FloatArray]
-    last: list[FloatArray]
-    lower: FloatArray
+    reach: Reach
 
     def of_feature(self, j: int) -> FeatureEnds:
         """Return the ends of one feature."""
         columns = self.lower_rank[:, j], self.upper_rank[:, j]
-        return FeatureEnds(*columns, self.first[j], self.last[j], self.lower[:, j])
+        return FeatureEnds(*columns, int(self.n_ranks[j]), self.reach.of_features(np.array([j])))
 
 
-def rank_ends(
-    lower: FloatArray,
-    upper: FloatArray,
-    values: FloatArray,
-    rounding: FloatArray = EXACT_DOUBLE,
-    control: _core.Control | None = None,
-) -> Endpoints:
+def rank_reach(reach: Reach, values: FloatArray, control: _core.Control | None = None) -> Endpoints:
     """Rank the ends of all boxes: O(p n log n).
 
     Parameters
     ----------
-    lower, upper, values : float array of shape (n_samples, n_features)
-        Boxes, and the samples that they are around.
-    rounding : float array of shape (2, n_features) or (2, 1)
-        See `hardwood.data.frames.Table`.
+    reach : Reach
+        What makes the boxes.
+    values : float array of shape (n_samples, n_features)
+        The samples that they are around.
     control : Control or None
         Where it stops the work, `StoppedError` is raised.
     """
-    boxes = [np.ascontiguousarray(array) for array in (lower, upper, values)]
-    ranked = _core.rank_ends(boxes[0], boxes[1], boxes[2], np.ascontiguousarray(rounding), control)
+    ranked = _core.rank_ends(*reach.arrays, np.ascontiguousarray(values), control)
     if ranked is None:
         raise StoppedError("stopped while the ends of boxes were ranked")
-    lower_rank, upper_rank, n_ranks, first, last = ranked
-    for array in (lower_rank, upper_rank, n_ranks):
+    for array in ranked:
         array.setflags(write=False)
-    return Endpoints(lower_rank, upper_rank, n_ranks, first, last, lower)
+    return Endpoints(*ranked, reach)
+
+
+def rank_ends(
+    lower: FloatArray, upper: FloatArray, values: FloatArray, rounding: FloatArray = EXACT_DOUBLE
+) -> Endpoints:
+    """Rank the ends of boxes that are given by them; see `rank_reach`."""
+    return rank_reach(Reach.fixed(lower, upper, rounding), values)
 
 
 def ranks_present(rank: RankArray) -> IntArray:
@@ -148,30 +154,6 @@ def index_of(threshold: float, ends: FeatureEnds) -> int:
     For a threshold between two clusters it is the index between them, which sends every box the same way.
     """
     return int(np.searchsorted(ends.turn, threshold, side="right")) - 1
-
-
-def margin_around(index: int, lower_rank: RankArray, upper_rank: RankArray, ends: FeatureEnds) -> tuple[float, float]:
-    """Return the endpoints next to ``index`` as far as the given samples see it; infinite where there is none.
-
-    Parameters
-    ----------
-    index : int
-        Of the threshold.
-    lower_rank, upper_rank : array of shape (m,)
-        Ranks of the samples that reach the node.
-    ends : FeatureEnds
-        Those of all samples on the feature of the split.
-    """
-    ranks = np.concatenate([lower_rank, upper_rank])
-    ranks = ranks[(ranks >= 0) & (ranks < ends.n_ranks)]
-    below, above = ranks[ranks <= index], ranks[ranks > index]
-    # Where the node's own samples have no end on one side, the ends of all samples decide.
-    under = int(below.max()) if len(below) else min(index, ends.n_ranks - 1)
-    over = int(above.min()) if len(above) else max(index + 1, 0)
-    return (
-        float(ends.last[under]) if under >= 0 and ends.n_ranks > 0 else -np.inf,
-        float(ends.first[over]) if over < ends.n_ranks else np.inf,
-    )
 
 
 def midpoint(low: float, high: float) -> float:

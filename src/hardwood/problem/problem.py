@@ -20,10 +20,13 @@ from hardwood.data.labels import as_labels
 from hardwood.data.weights import training_weights
 from hardwood.errors import InvalidInputError
 from hardwood.problem.boxes import Boxes, Reach, limits_of, reach_under_attack
-from hardwood.problem.endpoints import Endpoints, FeatureEnds, rank_ends
+from hardwood.problem.endpoints import Endpoints, FeatureEnds, rank_reach
 from hardwood.problem.leaf_limit import LeafLimit, leaf_limit
 from hardwood.problem.merged import MergedBoxes, is_whole
 from hardwood.problem.prices import BoxPrices
+
+MOST_ENDS_KEPT = 2_000_000
+"""Numbers in a table up to which both ends of all boxes are kept once they are computed."""
 
 MISSING_CHOICES = ("error", "reachable")
 
@@ -40,8 +43,8 @@ class Problem:
     ----------
     values : float array of shape (n_samples, n_features)
         The samples as they are.
-    lower, upper : float array of shape (n_samples, n_features)
-        The boxes in which the attacker can move them, a rounding error included; see `hardwood.problem.boxes`.
+    reach : Reach
+        What makes the boxes in which the attacker can move them; see `hardwood.problem.boxes`.
     label : int array of shape (n_samples,)
         Class of each sample as an index into `classes`.
     weight : float array of shape (n_samples,)
@@ -72,8 +75,7 @@ class Problem:
     """
 
     values: FloatArray
-    lower: FloatArray
-    upper: FloatArray
+    reach: Reach
     label: IntArray
     weight: FloatArray
     classes: NDArray[Any]
@@ -89,8 +91,9 @@ class Problem:
     prices: BoxPrices | None = None
 
     def __post_init__(self) -> None:
-        for array in (self.values, self.lower, self.upper, self.label, self.weight, self.classes):
+        for array in (self.values, self.label, self.weight, self.classes):
             array.setflags(write=False)
+        self.reach.freeze()
 
     @classmethod
     def from_data(cls, X: Any, y: Any, attack: Any = 0.0, max_depth: int = 3, **options: Any) -> Problem:
@@ -98,22 +101,29 @@ class Problem:
         return prepare(X, y, attack, max_depth, **options)
 
     def replace(self, **changes: Any) -> Problem:
-        """Return a copy with other values for some fields."""
+        """Return a copy with other values for some fields; `lower` and `upper` stand for the boxes that they are."""
+        if changes.keys() & {"lower", "upper"}:
+            lower, upper = (changes.pop(name, None) for name in ("lower", "upper"))
+            changes["reach"] = Reach.fixed(
+                self.lower if lower is None else lower,
+                self.upper if upper is None else upper,
+                changes.get("rounding", self.rounding),
+            )
         copy = replace(self, **changes)
-        if not changes.keys() & {"values", "lower", "upper", "label"}:
+        if not changes.keys() & {"values", "reach", "label"}:
             # What depends on the boxes alone need not be computed again.
-            for name in ("endpoints", "merged", "_features_ranked"):
+            for name in ("endpoints", "merged", "_boxes", "_features_ranked"):
                 if name in self.__dict__:
                     copy.__dict__[name] = self.__dict__[name]
         return copy
 
     def take(self, rows: NDArray[np.integer]) -> Problem:
         """Return the same problem on some of the samples."""
+        reach = self.reach.take(rows)
         return replace(
             self,
-            values=self.values[rows],
-            lower=self.lower[rows],
-            upper=self.upper[rows],
+            values=reach.low if self.reach.low is self.values else self.values[rows],
+            reach=reach,
             label=self.label[rows],
             weight=self.weight[rows],
             prices=None if self.prices is None else self.prices.take(rows),
@@ -130,9 +140,31 @@ class Problem:
         return self.replace(**changed)
 
     @property
+    def _ends(self) -> tuple[FloatArray, FloatArray]:
+        if "_boxes" in self.__dict__:
+            kept: tuple[FloatArray, FloatArray] = self.__dict__["_boxes"]
+            return kept
+        ends = self.reach.ends()
+        for array in ends:
+            array.setflags(write=False)
+        if self.values.size <= MOST_ENDS_KEPT:
+            self.__dict__["_boxes"] = ends
+        return ends
+
+    @property
+    def lower(self) -> FloatArray:
+        """Lower ends of the boxes, of shape (n_samples, n_features); of a large table computed each time."""
+        return self._ends[0]
+
+    @property
+    def upper(self) -> FloatArray:
+        """Upper ends of the boxes, of shape (n_samples, n_features); of a large table computed each time."""
+        return self._ends[1]
+
+    @property
     def boxes(self) -> Boxes:
         """The boxes with classes and weights."""
-        return Boxes(self.lower, self.upper, self.label, self.weight)
+        return Boxes(*self._ends, self.label, self.weight)
 
     @property
     def known_attack(self) -> AttackModel:
@@ -149,7 +181,7 @@ class Problem:
     @property
     def n_features(self) -> int:
         """Number of features."""
-        return int(self.lower.shape[1])
+        return int(self.values.shape[1])
 
     @property
     def n_classes(self) -> int:
@@ -159,24 +191,30 @@ class Problem:
     @cached_property
     def endpoints(self) -> Endpoints:
         """Ends as clusters and ranks (`hardwood.problem.endpoints`)."""
-        return rank_ends(self.lower, self.upper, self.values, self.rounding)
+        return rank_reach(self.reach, self.values)
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether the ends of all features are ranked."""
+        return "endpoints" in self.__dict__
 
     def rank(self, control: Control) -> None:
         """Rank the ends now, if they are not yet; `StoppedError` where the control stops it before it is done."""
-        if "endpoints" not in self.__dict__:
-            self.__dict__["endpoints"] = rank_ends(self.lower, self.upper, self.values, self.rounding, control)
+        if not self.is_ranked:
+            self.__dict__["endpoints"] = rank_reach(self.reach, self.values, control)
 
     def ends_of(self, j: int) -> FeatureEnds:
         """Return the ends of one feature as clusters and ranks; only that one is ranked, if not all are."""
-        if j not in self._features_ranked:
-            if "endpoints" in self.__dict__:
-                ends = self.endpoints
-                self._features_ranked[j] = ends.of_feature(j)
-            else:
-                box = (self.lower[:, [j]], self.upper[:, [j]], self.values[:, [j]])
-                rounding = self.rounding[:, [j]] if self.rounding.shape[1] > 1 else self.rounding
-                self._features_ranked[j] = rank_ends(*box, rounding).of_feature(0)
-        return self._features_ranked[j]
+        if j in self._features_ranked:
+            return self._features_ranked[j]
+        if self.is_ranked:
+            ends = self.endpoints.of_feature(j)
+        else:
+            only = np.array([j])
+            ends = rank_reach(self.reach.of_features(only), self.values[:, only]).of_feature(0)
+        if self.values.size <= MOST_ENDS_KEPT:
+            self._features_ranked[j] = ends
+        return ends
 
     @cached_property
     def _features_ranked(self) -> dict[int, FeatureEnds]:
@@ -281,7 +319,7 @@ def prepare(
     reach = reach_under_attack(table.values, model, table.names, classes, label, encoding, table.rounding)
     problem = Problem(
         _without_gaps(table.values),
-        *reach.ends(),
+        reach.cut_off(),
         label=label,
         weight=weight,
         classes=classes,

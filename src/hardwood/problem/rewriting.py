@@ -140,13 +140,14 @@ class Options:
         """Return what the boxes of a problem allow: any move inside them, free of charge."""
         ends = problem.endpoints
         p = problem.n_features
+        each = [problem.ends_of(j) for j in range(p)]
         return cls(
             cost=(np.zeros(1),) * p,
             low=tuple(ends.lower_rank[:, j][None, :] for j in range(p)),
             high=tuple(ends.upper_rank[:, j][None, :] for j in range(p)),
             budget=0.0,
-            first=tuple(ends.first),
-            last=tuple(ends.last),
+            first=tuple(one.first for one in each),
+            last=tuple(one.last for one in each),
         )
 
     @classmethod
@@ -167,8 +168,8 @@ class Options:
             costs.append(cost)
             lows.append(ends.lower_rank.reshape(low.shape))
             highs.append(ends.upper_rank.reshape(high.shape))
-            first += ends.first
-            last += ends.last
+            first.append(ends.of_feature(0).first)
+            last.append(ends.of_feature(0).last)
         return cls(tuple(costs), tuple(lows), tuple(highs), rules.budget, tuple(first), tuple(last))
 
     def n_ranks(self, j: int) -> int:

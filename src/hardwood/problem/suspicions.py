@@ -25,7 +25,8 @@ def moved_by_fractions(problem: Problem) -> list[str]:
         undeclared &= ~problem.limits.integer
     found = []
     for j in np.flatnonzero(undeclared & whole_columns(problem.values)):
-        x, lower, upper = problem.values[:, j], problem.lower[:, j], problem.upper[:, j]
+        x = problem.values[:, j]
+        lower, upper = (end[:, 0] for end in problem.reach.of_features(np.array([j])).ends())
         with np.errstate(invalid="ignore"):
             # Infinite ways are no fractions: their difference is no number.
             is_moved = any(_by_fraction(way) for way in (x - lower, upper - x))
@@ -60,7 +61,7 @@ def moved_one_by_one(problem: Problem) -> list[tuple[str, ...]]:
     declared: set[int] = set()
     if problem.prices is not None:
         declared = {int(j) for part in problem.prices.categories for j in part.columns}
-    moved = np.any((problem.lower < problem.values) | (problem.upper > problem.values), axis=0).tolist()
+    moved = problem.reach.moves(problem.values).tolist()
     names = problem.feature_names or tuple(str(j) for j in range(problem.n_features))
     suspicious = {name for j, name in enumerate(names) if moved[j] and j not in declared}
     found = suspected_groups(problem.values, problem.feature_names)

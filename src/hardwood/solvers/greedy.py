@@ -21,14 +21,15 @@ import numpy as np
 from hardwood import _core
 from hardwood.arrays import FloatArray, Int32Array, IntArray
 from hardwood.errors import InvalidInputError, StoppedError
-from hardwood.problem.endpoints import index_of, midpoint
 from hardwood.problem.leaf_limit import least_weight
 from hardwood.problem.problem import Problem
 from hardwood.solvers.options import AnyOf, Nothing, Number, OneOf, Option, Share, Whole, check_options
 from hardwood.solvers.registry import Solver, register
 from hardwood.solvers.run import Run
 from hardwood.solvers.starts import repaired
+from hardwood.tree.conversion import GapTree, place
 from hardwood.tree.index_tree import IndexTree
+from hardwood.tree.tree import Tree
 
 CRITERIA = ("groot", "chen", "adversarial-error")
 IMPURITIES = ("gini", "entropy")
@@ -70,8 +71,11 @@ class GreedySolver(Solver):
 
     def _run(self, problem: Problem, run: Run) -> None:
         learner, rng = GreedyLearner(**run.options).within(problem), np.random.default_rng(run.random_state)
-        # The problem counts what reaches a leaf for certain, the learner what its criterion sends there.
-        run.report(repaired(learner.grow(problem, rng, control=run.control), problem))
+        if problem.leaf_limit_name is None and problem.leaf_penalty == 0:
+            run.report(learner.grow_tree(problem, rng, control=run.control))
+        else:
+            # The problem counts what reaches a leaf for certain, the learner what its criterion sends there.
+            run.report(repaired(learner.grow(problem, rng, control=run.control), problem))
 
 
 MOST_SAMPLES = 2**28 - 1
@@ -104,7 +108,7 @@ class Events:
             raise InvalidInputError(
                 f"{problem.n_samples:,} samples are more than the greedy learner can take ({MOST_SAMPLES:,})"
             )
-        found = _core.sort_events(*_boxes(problem), np.ascontiguousarray(problem.rounding), problem.label, control)
+        found = _core.sort_events(*problem.reach.arrays, problem.values, problem.label, control)
         if found is None:
             raise StoppedError("stopped while the ends of boxes were sorted")
         return cls(problem, *found)
@@ -113,17 +117,10 @@ class Events:
         """Return the events of some samples, numbered as in `samples`; no sorting is needed."""
         return _core.events_of_samples(self.event, samples)
 
-    def index_behind(self, feature: IntArray, rank: IntArray) -> IntArray:
-        """Return threshold indices midway between these ranks and the next ones, feature by feature."""
-        last, first = _core.ends_around(self.event, *_boxes(self.problem), feature, rank)
-        middle = [midpoint(low, high) for low, high in zip(last.tolist(), first.tolist(), strict=True)]
-        indices = [index_of(b, self.problem.ends_of(j)) for b, j in zip(middle, feature.tolist(), strict=True)]
-        return np.array(indices, dtype=np.int64)
-
-
-def _boxes(problem: Problem) -> tuple[FloatArray, FloatArray, FloatArray]:
-    lower, upper, values = (np.ascontiguousarray(a) for a in (problem.lower, problem.upper, problem.values))
-    return lower, upper, values
+    def gap_behind(self, feature: IntArray, rank: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return the last end of these ranks and the first one of the next, feature by feature."""
+        problem = self.problem
+        return _core.ends_around(self.event, *problem.reach.arrays, problem.values, feature, rank)
 
 
 @dataclass(frozen=True)
@@ -197,6 +194,30 @@ class GreedyLearner:
         control : Control or None
             Where it stops the growth, the nodes still open become leaves.
         """
+        tree = self._grown(problem, rng, weight, events, control)
+        return tree if isinstance(tree, IndexTree) else tree.in_indices(problem)
+
+    def grow_tree(
+        self,
+        problem: Problem,
+        rng: np.random.Generator,
+        *,
+        weight: FloatArray | None = None,
+        events: Events | None = None,
+        control: _core.Control | None = None,
+    ) -> Tree:
+        """Grow a tree with thresholds at maximum margin; parameters as in `grow`."""
+        tree = self._grown(problem, rng, weight, events, control)
+        return place(tree, problem) if isinstance(tree, IndexTree) else tree.placed(problem)
+
+    def _grown(
+        self,
+        problem: Problem,
+        rng: np.random.Generator,
+        weight: FloatArray | None,
+        events: Events | None,
+        control: _core.Control | None,
+    ) -> IndexTree | GapTree:
         weight = problem.weight if weight is None else weight
         sizes = (
             self.min_samples_split,
@@ -218,7 +239,7 @@ class GreedyLearner:
         sizes: tuple[int, int, int],
         rng: np.random.Generator,
         control: _core.Control | None,
-    ) -> IndexTree:
+    ) -> GapTree:
         taken = np.flatnonzero(weight > 0)
         label = problem.label
         if len(taken) < problem.n_samples:
@@ -239,10 +260,10 @@ class GreedyLearner:
             control,
             least_weight(self.min_weight_fraction_leaf, weight),
         )
-        index = np.full(len(feature), -1)
+        last, first = np.full((2, len(feature)), np.nan)
         is_split = left >= 0
-        index[is_split] = events.index_behind(feature[is_split], rank[is_split])
-        return IndexTree(feature, index, left, right, leaf_label)
+        last[is_split], first[is_split] = events.gap_behind(feature[is_split], rank[is_split])
+        return GapTree(feature, last, first, left, right, leaf_label)
 
     def _grow_on_errors(
         self,
@@ -255,13 +276,14 @@ class GreedyLearner:
         if control is not None:
             problem.rank(control)
         ends = problem.endpoints
+        each = [ends.of_feature(j) for j in range(problem.n_features)]
         taken = np.flatnonzero(weight > 0)
         arrays = _core.grow_on_errors(
             ends.lower_rank[taken],
             ends.upper_rank[taken],
             np.concatenate([[0], np.cumsum(ends.n_ranks)]),
-            np.concatenate(ends.first),
-            np.concatenate(ends.last),
+            np.concatenate([one.first for one in each]),
+            np.concatenate([one.last for one in each]),
             problem.label[taken],
             weight[taken],
             problem.n_classes,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hardwood.errors import InvalidInputError
 from hardwood.markup import card, escaped, sparkline
+from hardwood.tree.conversion import to_indices
 from hardwood.tree.index_tree import IndexTree
 from hardwood.tree.tree import Tree
 
@@ -60,8 +61,6 @@ class Result:
     ----------
     tree : Tree
         The best tree found, thresholds at maximum margin.
-    index_tree : IndexTree
-        The same tree in endpoint indices.
     status : Status
     objective : float
         Weighted robust errors of `tree` on the training data plus the leaf penalty, recomputed from the tree itself.
@@ -87,7 +86,6 @@ class Result:
     """
 
     tree: Tree
-    index_tree: IndexTree
     status: Status
     objective: float
     bound: float
@@ -99,6 +97,16 @@ class Result:
     failure: str | None = None
     tolerance: float = 0.0
     problem: Problem | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def index_tree(self) -> IndexTree:
+        """The same tree in indices of the ends of the problem's boxes, where the problem is kept."""
+        if self.problem is None:
+            raise InvalidInputError(
+                "the result does not hold its data any more; hardwood.tree.conversion.to_indices(tree, problem) gives "
+                "the tree in the ends of a problem"
+            )
+        return to_indices(self.tree, self.problem)
 
     @property
     def gap(self) -> float:

@@ -24,6 +24,7 @@ from hardwood.solvers.result import EndReason, Result, Status
 from hardwood.solvers.run import FLOAT_TOLERANCE, ROOT_BOUND_BUDGET, Run, RunProgress
 from hardwood.solvers.starts import Start, as_start, best_leaf, useful_depth
 from hardwood.solvers.stopping import Interrupt, TimeLimit
+from hardwood.tree.conversion import to_indices
 from hardwood.tree.index_tree import IndexTree
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ def _greedy_tree(problem: Problem, run: Run) -> IndexTree:
     result = solve(problem, "greedy", time_limit=limit, random_state=run.random_state, interrupt=run.interrupt)
     if result.stopped_by is EndReason.INTERRUPT:
         raise KeyboardInterrupt
-    return result.index_tree
+    return to_indices(result.tree, problem)
 
 
 def _search(method: Solver, run: Run) -> None:
@@ -275,10 +276,8 @@ def _as_result(method: Solver, run: Run, outcome: _Outcome) -> Result:
     if run.best_tree is None:
         run.report(best_leaf(run.problem))
     assert run.best_tree is not None
-    assert run.best_index_tree is not None
     return Result(
         tree=run.best_tree,
-        index_tree=run.best_index_tree,
         status=Status.OPTIMAL if run.is_proven else Status.FEASIBLE,
         objective=run.best_objective,
         bound=min(run.bound, run.best_objective),
@@ -289,5 +288,5 @@ def _as_result(method: Solver, run: Run, outcome: _Outcome) -> Result:
         stats=run.stats,
         failure=outcome.failure,
         tolerance=run.tolerance,
-        problem=run.problem if run.problem.lower.size <= MOST_CELLS_KEPT else None,
+        problem=run.problem if run.problem.values.size <= MOST_CELLS_KEPT else None,
     )

@@ -89,11 +89,11 @@ class TreantSolver(Solver):
         how = {name: value for name, value in run.options.items() if name != "rules"}
         rules: AttackRules | None = run.options["rules"]
         if rules is None:
-            ends = problem.endpoints
             growth = Growth(problem, Options.boxes(problem), run.control, **how)
 
             def index_between(j: int, under: int, over: int) -> int:
-                return index_of(midpoint(float(ends.last[j][under]), float(ends.first[j][over])), problem.ends_of(j))
+                ends = problem.ends_of(j)
+                return index_of(midpoint(float(ends.last[under]), float(ends.first[over])), ends)
 
             run.report(index_tree_of(with_labels(growth.grow(index_between))))
             return

@@ -7,18 +7,17 @@ down does so in a `Draft`, which `tree_of` and `index_tree_of` turn into the one
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hardwood.arrays import BoolArray, IntArray
+from hardwood import _core
+from hardwood.arrays import BoolArray, FloatArray, IntArray
 from hardwood.errors import InvalidInputError
-from hardwood.problem.endpoints import index_of, margin_around, maximum_margin
+from hardwood.problem.endpoints import index_of, midpoint, rank_reach
 from hardwood.problem.problem import Problem
-from hardwood.tree.draft import Draft, Fork, Leaf, grow
+from hardwood.tree.draft import Draft
 from hardwood.tree.index_tree import IndexTree
 from hardwood.tree.reach import reached_nodes
 from hardwood.tree.tree import Tree
@@ -30,101 +29,90 @@ def place(tree: IndexTree, problem: Problem) -> Tree:
     Branches that no training box or no point at all reaches are cut off, and a split between two leaves of one class
     becomes that leaf; neither changes which samples are lost, unless a box reached a branch that holds no point. Each
     threshold lies midway between the neighbouring endpoints of the samples that reach its node, or, where that is
-    beyond another threshold on the path, midway between that one and the next endpoint.
+    beyond another threshold on the path, midway between that one and the next endpoint. See `src/core/placing`.
     """
-    placing = _Placing(tree, problem)
-    draft = grow(_Here(0, np.arange(problem.n_samples), {}), placing.node)
-    for node in range(len(draft) - 1, -1, -1):
-        if not draft.is_leaf(node):
-            left, right = draft.left[node], draft.right[node]
-            if draft.is_leaf(left) and draft.is_leaf(right) and draft.answer[left] == draft.answer[right]:
-                draft.cut(node, draft.answer[left])
-    return tree_of(draft, problem, placing.margin)
+    used = np.unique(tree.feature[tree.left >= 0])
+    column = np.full(problem.n_features, -1)
+    if problem.is_ranked:
+        ends = problem.endpoints
+        column[used] = used
+        n_ranks = ends.n_ranks
+    else:
+        ends = rank_reach(problem.reach.of_features(used), problem.values[:, used])
+        column[used] = np.arange(len(used))
+        n_ranks = np.zeros(problem.n_features, np.int64)
+        n_ranks[used] = ends.n_ranks
+    nodes = _core.place_ranks(
+        tree.feature,
+        tree.index,
+        tree.left,
+        tree.right,
+        tree.label,
+        ends.lower_rank,
+        ends.upper_rank,
+        n_ranks,
+        column,
+        *problem.reach.arrays,
+        problem.values,
+        *_kinds(problem),
+    )
+    return _shipped(nodes, problem)
 
 
-def _placed(low: float, high: float, integer: bool) -> float:
-    """Return a threshold midway between two ends; between whole numbers where the feature has no others."""
-    middle = maximum_margin(low, high)
-    between = np.floor(middle) + 0.5
-    return float(between) if integer and low <= between < high else middle
+class GapTree(NamedTuple):
+    """A tree whose splits lie anywhere from an end or value of the samples, `last`, to the next one, `first`.
+
+    The other arrays are as in `Tree`.
+    """
+
+    feature: IntArray
+    last: FloatArray
+    first: FloatArray
+    left: IntArray
+    right: IntArray
+    label: IntArray
+
+    def in_indices(self, problem: Problem) -> IndexTree:
+        """Return the tree in the ends of a problem; what it uses of them is ranked for it."""
+        index = np.full(len(self.feature), -1)
+        for node in np.flatnonzero(self.left >= 0):
+            cut = midpoint(float(self.last[node]), float(self.first[node]))
+            index[node] = index_of(cut, problem.ends_of(int(self.feature[node])))
+        return IndexTree(self.feature, index, self.left, self.right, self.label)
+
+    def placed(self, problem: Problem) -> Tree:
+        """Put the thresholds at maximum margin, as `place` does; nothing is ranked for it but where rounding rules."""
+        nodes = _core.place_gaps(*self, *problem.reach.arrays, problem.values, *_kinds(problem))
+        # Where rounding rules, an index says what a number cannot: which ends count as one.
+        return place(self.in_indices(problem), problem) if nodes is None else _shipped(nodes, problem)
 
 
-class _Interval(NamedTuple):
-    """What the splits above a node leave of a feature: threshold indices and thresholds strictly in between."""
-
-    first_index: int
-    last_index: int
-    low: float
-    high: float
-
-
-class _Here(NamedTuple):
-    """A node of an `IndexTree`, the samples that reach it, and what its path leaves of the features."""
-
-    node: int
-    samples: NDArray[np.intp]
-    inside: dict[int, _Interval]
+def _kinds(problem: Problem) -> tuple[BoolArray, BoolArray]:
+    """Return which features are questions of categories, and which are whole numbers."""
+    nowhere = np.zeros(problem.n_features, bool)
+    limits, encoding = problem.limits, problem.encoding
+    is_question = nowhere if encoding is None else np.array([test is not None for test in encoding.tests])
+    return is_question, nowhere if limits is None else limits.integer
 
 
-class _Placing:
-    """Finds the thresholds of one tree, and collects the margin of each node."""
-
-    def __init__(self, tree: IndexTree, problem: Problem) -> None:
-        self.tree = tree
-        self.problem = problem
-        tests = (None,) * problem.n_features if problem.encoding is None else problem.encoding.tests
-        self.is_test = [test is not None for test in tests]
-        self.integer = np.zeros(problem.n_features, bool) if problem.limits is None else problem.limits.integer
-        self.margin: list[tuple[float, float]] = []
-
-    def node(self, here: _Here) -> Leaf | Fork[_Here]:
-        """Return the first split from here on that is needed, with its threshold, or the leaf."""
-        tree, node = self.tree, here.node
-        while tree.left[node] >= 0:
-            split = self._split(_Here(node, here.samples, here.inside))
-            if isinstance(split, Fork):
-                return split
-            node = split
-        self.margin.append((np.nan, np.nan))
-        return Leaf(int(tree.label[node]))
-
-    def _split(self, here: _Here) -> Fork[_Here] | int:
-        """Return the split at a node, or the child that takes its place where the other one is not needed."""
-        node, samples, inside = here
-        j, t = int(self.tree.feature[node]), int(self.tree.index[node])
-        ends = self.problem.ends_of(j)
-        left, right = int(self.tree.left[node]), int(self.tree.right[node])
-        lower, upper = ends.lower_rank[samples], ends.upper_rank[samples]
-        goes_left, goes_right = lower <= t, upper > t
-        above = inside.get(j, _Interval(-2, ends.n_ranks + 1, -np.inf, np.inf))
-        if self.is_test[j] and not 0 <= t < ends.n_ranks - 1:
-            # Beyond yes and no there is no value, though a missing one counts as reaching there.
-            return right if t < 0 else left
-        if t >= above.last_index or not goes_right.any():
-            return left
-        if t <= above.first_index or not goes_left.any():
-            return right
-        margin = margin_around(t, lower, upper, ends)
-        low, high = max(margin[0], above.low), min(margin[1], above.high)
-        if low >= high:
-            # No end lies between this index and the split above, so everybody reaches left, and no point right.
-            return left
-        threshold = _placed(*margin, self.integer[j])
-        if not above.low < threshold < above.high:
-            threshold = _placed(low, high, self.integer[j])
-        if not above.low < threshold < high:
-            # The same with no number left of it.
-            return right
-        self.margin.append(margin)
-        return Fork(
-            j,
-            threshold,
-            _Here(left, samples[goes_left], {**inside, j: above._replace(last_index=t, high=threshold)}),
-            _Here(right, samples[goes_right], {**inside, j: above._replace(first_index=t, low=threshold)}),
-        )
+def _shipped(nodes: _core.PlacedNodes, problem: Problem) -> Tree:
+    feature, threshold, left, right, label, margin = nodes
+    tree = Tree(
+        feature,
+        threshold,
+        left,
+        right,
+        label,
+        problem.classes,
+        problem.n_features,
+        problem.feature_names,
+        margin=margin,
+        encoding=problem.encoding,
+    )
+    return replace(tree, missing_left=_heavier_sides(tree, problem)) if problem.allows_missing else tree
 
 
-def tree_of(draft: Draft, problem: Problem, margin: Sequence[tuple[float, float]] | None = None) -> Tree:
+def tree_of(draft: Draft, problem: Problem) -> Tree:
     """Return a draft with numbers as thresholds and class indices as answers as a tree.
 
     Parameters
@@ -133,11 +121,8 @@ def tree_of(draft: Draft, problem: Problem, margin: Sequence[tuple[float, float]
         What is below its cuts is left out.
     problem : Problem
         Gives the tree its classes and the names and categories of its features.
-    margin : sequence of pairs or None
-        That of each node of the draft, see `Tree`.
     """
-    kept, origin = draft.reached()
-    unknown = (np.nan, np.nan)
+    kept, _ = draft.reached()
     tree = Tree(
         np.array(kept.feature),
         np.array(kept.threshold, np.float64),
@@ -147,7 +132,7 @@ def tree_of(draft: Draft, problem: Problem, margin: Sequence[tuple[float, float]
         problem.classes,
         problem.n_features,
         problem.feature_names,
-        margin=np.array([unknown if margin is None or kept.is_leaf(k) else margin[i] for k, i in enumerate(origin)]),
+        margin=np.full((len(kept), 2), np.nan),
         encoding=problem.encoding,
     )
     return replace(tree, missing_left=_heavier_sides(tree, problem)) if problem.allows_missing else tree

@@ -47,12 +47,15 @@ def robust_errors(tree: Tree, problem: Problem) -> BoolArray:
     if problem.prices is not None:
         judged = tree if problem.limits is None else tree.over_integers(problem.limits.integer)
         return cheapest_attacks(judged.regions(), problem.prices, problem.label).affordable
-    return fooled(tree if problem.limits is None else tree.over_integers(problem.limits.integer), problem.boxes)
+    judged = tree if problem.limits is None else tree.over_integers(problem.limits.integer)
+    return fooled_under_attack(judged, problem.reach, problem.label)
 
 
 def reached_nodes(tree: Tree, problem: Problem) -> BoolArray:
     """Return a matrix (n_samples, n_nodes): whether the box of the sample reaches the node."""
-    return _core.reached_nodes(tree.feature, tree.threshold, tree.left, tree.right, problem.lower, problem.upper)
+    return _core.reached_nodes_under_attack(
+        tree.feature, tree.threshold, tree.left, tree.right, *problem.reach.arrays
+    )  # fmt: skip
 
 
 def certain_sizes(tree: Tree, problem: Problem, measure: IntArray) -> IntArray:

@@ -8,6 +8,7 @@ import numpy as np
 
 from hardwood import _core
 from hardwood.arrays import BoolArray, FloatArray, IntArray
+from hardwood.problem.boxes import Reach
 from hardwood.problem.problem import Problem
 from hardwood.tree.tree import Tree
 
@@ -40,17 +41,16 @@ class LeafStatistics:
     @classmethod
     def of(cls, tree: Tree, problem: Problem) -> LeafStatistics:
         """Sum up the samples of a problem."""
-        return cls.of_boxes(tree, problem.lower, problem.upper, problem.label, problem.weight)
+        return cls.of_reach(tree, problem.reach, problem.label, problem.weight)
 
     @classmethod
-    def of_boxes(
-        cls, tree: Tree, lower: FloatArray, upper: FloatArray, label: IntArray, weight: FloatArray
-    ) -> LeafStatistics:
-        """Sum up samples given by their boxes, class indices and weights."""
+    def of_reach(cls, tree: Tree, reach: Reach, label: IntArray, weight: FloatArray) -> LeafStatistics:
+        """Sum up samples given by what makes their boxes, class indices and weights."""
         sums: dict[bytes, tuple[float, int]] = {}
         for start in range(0, len(label), _CHUNK):
             part = slice(start, start + _CHUNK)
-            reached = _core.reached_nodes(tree.feature, tree.threshold, tree.left, tree.right, lower[part], upper[part])
+            boxes = reach.take(part).arrays
+            reached = _core.reached_nodes_under_attack(tree.feature, tree.threshold, tree.left, tree.right, *boxes)
             label_bytes = label[part].astype("<i8").view(np.uint8).reshape(len(reached), 8)
             key = np.ascontiguousarray(np.concatenate([label_bytes, np.packbits(reached, axis=1)], axis=1))
             found, group = np.unique(key.view(f"V{key.shape[1]}")[:, 0], return_inverse=True)

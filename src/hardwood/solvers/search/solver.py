@@ -48,7 +48,7 @@ class SearchSolver(Solver):
     def bounds_any_model(self, run: Run) -> bool:
         """Return True where the search proves more in the time that the bound of any model takes."""
         problem = run.problem
-        return problem.prices is None and problem.max_depth <= 2 and problem.lower.size < VERY_LARGE
+        return problem.prices is None and problem.max_depth <= 2 and problem.values.size < VERY_LARGE
 
     def _run(self, problem: Problem, run: Run) -> None:
         if problem.prices is not None:
