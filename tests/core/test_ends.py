@@ -63,6 +63,29 @@ def test_lazy_ends_fool_the_same_samples_as_whole_boxes() -> None:
     assert 0 < lazy.sum() < n
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+@pytest.mark.parametrize("seed", range(20))
+def test_thresholds_a_hair_from_an_end_are_reached_lazily_as_by_whole_boxes(seed: int, dtype: str) -> None:
+    rng = np.random.default_rng(seed)
+    n = 2_000
+    X = wild_numbers(rng, (n, 1)) if seed % 2 else np.round(rng.normal(size=(n, 1)), 2)
+    radii = np.abs(wild_numbers(rng, (4, 1)) if seed % 4 == 1 else rng.integers(0, 5, (4, 1)) / 10)
+    down, up = np.ascontiguousarray(radii[:2]), np.ascontiguousarray(radii[2:])
+    group, label = rng.integers(0, 2, n), rng.integers(0, 2, n)
+    rounding = np.ascontiguousarray(rounding_of(np.zeros((1, 1), dtype), 1))
+    lower, upper = lower_end(X, down[group], rounding), upper_end(X, up[group], rounding)
+    with np.errstate(over="ignore"):
+        ends = np.concatenate([lower, upper, X, X - down[group], X + up[group]])[:, 0]
+    ends = ends[np.abs(ends) < np.finfo(np.float64).max]
+    for b in (*rng.choice(ends, 20), *np.nextafter(rng.choice(ends, 20), rng.choice([-np.inf, np.inf], 20))):
+        tree = np.array([0, -1, -1]), np.array([b, np.nan, np.nan]), np.array([1, -1, -1]), np.array([2, -1, -1])
+        answer = np.array([-1, 0, 1])
+        lazy = _core.fooled_under_attack(*tree, answer, X, X, down, up, group, rounding, label)
+        np.testing.assert_array_equal(lazy, _core.fooled(*tree, answer, lower, upper, label))
+        nodes = _core.reached_nodes_under_attack(*tree, X, X, down, up, group, rounding)
+        np.testing.assert_array_equal(nodes, _core.reached_nodes(*tree, lower, upper))
+
+
 def test_arrays_that_do_not_fit_are_refused() -> None:
     X, still, group, rounding = np.zeros((4, 2)), np.zeros((1, 2)), np.zeros(4, np.int64), np.ones((2, 1))
     _core.box_ends(X, X, still, still, group, rounding)

@@ -1,5 +1,8 @@
 #include "walk/walk.h"
 
+#include <cmath>
+#include <limits>
+
 namespace hardwood
 {
 namespace
@@ -20,6 +23,82 @@ struct BoxInOpenSides
     [[nodiscard]] bool right(Node<Threshold> const &node, Index number) const
     {
         return open.right[number] && box.right(node, number);
+    }
+};
+
+// On which sides of a value most samples of a group are told apart at a split, before any end is computed.
+struct SplitSides
+{
+    double surelyLeft;   // values up to here reach left
+    double neverLeft;    // values above do not
+    double surelyRight;  // values above reach right
+    double neverRight;   // values below do not
+};
+
+// The ends x - r and x + r are rounded, and noise moves them by less than k (|x| + r) + 8 least outwards, as in
+// `LazyBox::isNear`. With d = 2 (k (|b| + 2 r) + 8 least) that is less than d for x = b + r + d, and beyond it x grows
+// faster than its noise, since k < 1/2. Where x - r <= b before rounding, so it is behind it.
+SplitSides sidesOf(double b, double down, double up, Rounding rounding)
+{
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    constexpr double unit = std::numeric_limits<double>::epsilon();
+    double const k = 2e-9 + 8 * unit * rounding.relative;
+    if (!(k < 0.5))
+        return {-infinity, infinity, infinity, -infinity};
+    auto const far = [&](double radius) { return 2 * (k * (std::abs(b) + 2 * radius) + 8 * rounding.least); };
+    auto const near = [&](double radius) { return 8 * unit * (std::abs(b) + radius); };
+    return {b + down - near(down), b + down + far(down), b - up + near(up), b - up - far(up)};
+}
+
+// The sides of all splits for each group of samples.
+class AllSides
+{
+    Array<SplitSides> sides_;
+    Index nodes_;
+
+public:
+    AllSides(Span<FloatNode const> nodes, Attacked const &samples)
+        : sides_(Array<SplitSides>::unwritten(nodes.size() * samples.down.rows())), nodes_(nodes.size())
+    {
+        for (Index group = 0; group != samples.down.rows(); ++group)
+            for (Index node = 0; node != nodes_; ++node)
+            {
+                auto const j = std::max(nodes[node].feature, 0);
+                sides_[group * nodes_ + node] = sidesOf(nodes[node].threshold, samples.down(group, j),
+                                                        samples.up(group, j), samples.rounding[j]);
+            }
+    }
+
+    [[nodiscard]] Span<SplitSides const> of(Index group) const { return sides_.view().part(group * nodes_, nodes_); }
+};
+
+// A box whose ends are computed only where a split is near.
+struct QuickBox
+{
+    Span<SplitSides const> sides;
+    Span<double const> low;
+    Span<double const> high;
+    LazyBox exact;
+
+    QuickBox(AllSides const &all, Attacked const &samples, Index i)
+        : sides(all.of(samples.group[i])), low(samples.low.row(i)), high(samples.high.row(i)), exact{samples, i}
+    {
+    }
+
+    [[nodiscard]] bool left(FloatNode const &node, Index number) const
+    {
+        double const x = low[node.feature];
+        if (x <= sides[number].surelyLeft)
+            return true;
+        return !(x > sides[number].neverLeft) && exact.left(node, number);
+    }
+
+    [[nodiscard]] bool right(FloatNode const &node, Index number) const
+    {
+        double const x = high[node.feature];
+        if (x > sides[number].surelyRight)
+            return true;
+        return !(x < sides[number].neverRight) && exact.right(node, number);
     }
 };
 
@@ -83,10 +162,11 @@ bool fooled(Span<FloatNode const> nodes, Attacked const &samples, Span<Index con
 {
     Ticker stop(control);
     auto stack = Array<std::int32_t>::unwritten(nodes.size());
+    AllSides const sides(nodes, samples);
     for (Index i = 0; i != samples.low.rows(); ++i)
     {
         auto const own = label[i];
-        out[i] = visitLeaves(nodes, 0, LazyBox{samples, i}, stack.view(),
+        out[i] = visitLeaves(nodes, 0, QuickBox(sides, samples, i), stack.view(),
                              [&](Index leaf) { return nodes[leaf].label != own; });
         if (stop())
             return false;
@@ -121,7 +201,8 @@ bool reachedNodes(Span<FloatNode const> nodes, Grid<double const> lower, Grid<do
 
 bool reachedNodes(Span<FloatNode const> nodes, Attacked const &samples, Grid<bool> out, Control &control)
 {
-    auto const boxOf = [&](Index i) { return LazyBox{samples, i}; };
+    AllSides const sides(nodes, samples);
+    auto const boxOf = [&](Index i) { return QuickBox(sides, samples, i); };
     return nodesReachedBy(nodes, samples.low.rows(), boxOf, out, control);
 }
 
