@@ -161,6 +161,11 @@ class Problem:
         """Upper ends of the boxes, of shape (n_samples, n_features); of a large table computed each time."""
         return self._ends[1]
 
+    def ends_on(self, j: int) -> FloatArray:
+        """Return the lower and upper ends on one feature, of shape (2, n_samples)."""
+        lower, upper = self.reach.of_features(np.array([j])).ends()
+        return np.concatenate([lower.T, upper.T])
+
     @property
     def boxes(self) -> Boxes:
         """The boxes with classes and weights."""

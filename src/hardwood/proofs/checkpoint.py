@@ -257,8 +257,7 @@ def _header(model: SearchModel, tree: Tree | None, target: str | None, bound: in
 def _column_digests(problem: Problem) -> list[str]:
     """Return what tells each feature's boxes from others: so a permutation can be told from other data."""
     return [
-        hashlib.sha256(np.stack([problem.lower[:, j], problem.upper[:, j]]).astype("<f8").tobytes()).hexdigest()[:16]
-        for j in range(problem.n_features)
+        hashlib.sha256(problem.ends_on(j).astype("<f8").tobytes()).hexdigest()[:16] for j in range(problem.n_features)
     ]
 
 

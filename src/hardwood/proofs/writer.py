@@ -125,10 +125,10 @@ class PlainRanks(NamedTuple):
     @classmethod
     def of(cls, problem: Problem) -> PlainRanks:
         """Rank the ends of the problem's boxes."""
-        ranks = np.empty((2, *problem.lower.shape), np.int32)
+        ranks = np.empty((2, problem.n_samples, problem.n_features), np.int32)
         n_ranks = np.empty(problem.n_features, np.int64)
         for j in range(problem.n_features):
-            both = np.stack([problem.lower[:, j], problem.upper[:, j]])
+            both = problem.ends_on(j)
             values = np.unique(both[np.isfinite(both)])
             n_ranks[j] = len(values)
             ranks[:, :, j] = np.where(both == -np.inf, -1, np.searchsorted(values, both))
@@ -142,7 +142,7 @@ def plain_to_indices(rows: IntArray, problem: Problem) -> IndexTree:
         feature, index, left, right, label = (int(row[node]) for row in rows)
         if left < 0:
             return Leaf(label)
-        both = np.stack([problem.lower[:, feature], problem.upper[:, feature]])
+        both = problem.ends_on(feature)
         ends = np.concatenate([[-np.inf], np.unique(both[np.isfinite(both)]), [np.inf]])
         return Fork(feature, maximum_margin(*ends[index + 1 : index + 3]), left, right)
 
