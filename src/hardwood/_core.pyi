@@ -413,10 +413,14 @@ class ScoredTrees:
         parts: IntArray,
         seconds: FloatArray,
         seconds_per_sample: float,
+        most_entries: int,
         n_threads: int,
         control: Control,
     ) -> None:
-        """Treat the samples whose verdict is open (0); write verdicts, points, parts of boxes and seconds."""
+        """Treat the samples whose verdict is open (0); write verdicts, points, parts of boxes and seconds.
+
+        Parts are -1 where a box reaches more leaves than may be kept.
+        """
 
 # Ends in order, see `hardwood.problem.endpoints`.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,11 @@ from sklearn.ensemble import RandomForestClassifier
 from ensemble_judges import cuts_of, least_margin, points_of_all_cells
 from ensemble_models import MAKERS, TAKE_MISSING, fitted, own_answers, table
 from hardwood import AttackModel, InvalidInputError, as_ensemble, robustness
+from hardwood.ensembles import verification
 from hardwood.ensembles.scores import Ensemble, Link, Rule, TreeOfScores
-from hardwood.ensembles.verification import AttackedSamples
+from hardwood.ensembles.verification import AttackedSamples, UndecidedAttackWarning
 
-FEW, MANY = 8, 50
+FEW, MANY = 8, int(os.environ.get("HARDWOOD_ENSEMBLES", "50"))
 
 
 def check_against_all_cells(model: Any, X: Any, y: Any, attack: Any, seed: int) -> int:
@@ -217,3 +219,17 @@ def test_a_limit_is_kept_where_every_tree_is_reached_as_a_whole() -> None:
     found = robustness(model, X[:30], y[:30], {"*": "<>"}, time_limit=0.3)
     assert found.seconds.sum() < 3
     assert not found.is_robust.any()
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_box_with_too_many_leaves_leaves_its_sample_open(n_jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = table(np.random.default_rng(2), 80, 4, 2)
+    model = RandomForestClassifier(30, random_state=0, n_jobs=1).fit(X, y)
+    whole = robustness(model, X, y, 0.1)
+    monkeypatch.setattr(verification, "MOST_BYTES", 48 * 200 * n_jobs)
+    with pytest.warns(UndecidedAttackWarning, match="samples stay open: their boxes reach more leaves"):
+        found = robustness(model, X, y, 0.1, n_jobs=n_jobs)
+    assert 0 < found.is_open.sum() < len(y)
+    assert not np.any(found.is_robust & ~whole.is_robust)
+    assert not np.any(found.is_fooled & ~whole.is_fooled)
+    assert robustness(model, X, y, 0.0, n_jobs=n_jobs).is_open.sum() == 0

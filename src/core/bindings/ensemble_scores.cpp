@@ -44,7 +44,7 @@ void requireTrees(Span<Index const> root, Span<Index const> feature, Span<double
 
 void verifySamples(ScoredTrees const &self, In<double, 2> X, In<double, 2> lower, In<double, 2> upper,
                    In<Index, 1> label, Out<std::int8_t, 1> verdict, Out<double, 2> point, Out<Index, 1> parts,
-                   Out<double, 1> seconds, double secondsPerSample, Index threads, Control &control)
+                   Out<double, 1> seconds, double secondsPerSample, Index mostEntries, Index threads, Control &control)
 {
     Samples const samples{gridOf<double>(X), gridOf<double>(lower), gridOf<double>(upper), spanOf<Index>(label)};
     Index const n = samples.label.size();
@@ -62,7 +62,7 @@ void verifySamples(ScoredTrees const &self, In<double, 2> X, In<double, 2> lower
                     "a sample lies outside of its own box");
     {
         nb::gil_scoped_release release;
-        verify(self, samples, secondsPerSample, threads, control, findings);
+        verify(self, samples, secondsPerSample, mostEntries, threads, control, findings);
     }
     raisePending();
 }
@@ -128,7 +128,9 @@ void bindEnsembleScores(nb::module_ &m)
         .def("verify", &verifySamples, nb::arg("X").noconvert(), nb::arg("lower").noconvert(),
              nb::arg("upper").noconvert(), nb::arg("label").noconvert(), nb::arg("verdict").noconvert(),
              nb::arg("point").noconvert(), nb::arg("parts").noconvert(), nb::arg("seconds").noconvert(),
-             nb::arg("seconds_per_sample"), nb::arg("n_threads"), nb::arg("control"),
-             "Treat the samples whose verdict is open (0); write verdicts, points, parts of boxes and seconds.");
+             nb::arg("seconds_per_sample"), nb::arg("most_entries"), nb::arg("n_threads"), nb::arg("control"),
+             "Treat the samples whose verdict is open (0); write verdicts, points, parts of boxes (-1 where a box "
+             "reaches "
+             "more leaves than may be kept) and seconds.");
 }
 }  // namespace hardwood

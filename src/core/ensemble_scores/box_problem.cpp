@@ -59,6 +59,11 @@ struct Leaves
         begin.assign(1, 0);
         value.clear();
     }
+    // How many intervals they are as a factor, at most: one for each leaf and each feature that any of them reads.
+    [[nodiscard]] Index entries(std::size_t features) const
+    {
+        return static_cast<Index>(std::min(features, where.size()) * value.size());
+    }
     [[nodiscard]] Span<Restriction const> of(std::size_t leaf) const
     {
         return {where.data() + begin[leaf], static_cast<Index>(begin[leaf + 1] - begin[leaf])};
@@ -304,7 +309,7 @@ double marginThreshold(ScoredTrees const &trees, Index truth, Index rival)
     return truth < rival ? -unit : 0.0;
 }
 
-BoxProblem::BoxProblem(ScoredTrees const &trees, CellBox const &box, Index truth, Index rival,
+BoxProblem::BoxProblem(ScoredTrees const &trees, CellBox const &box, Index truth, Index rival, Index mostEntries,
                        std::function<bool()> const &shouldStop)
     : threshold_(marginThreshold(trees, truth, rival))
 {
@@ -314,6 +319,7 @@ BoxProblem::BoxProblem(ScoredTrees const &trees, CellBox const &box, Index truth
     std::size_t count = 0;
     std::vector<std::vector<std::int32_t>> cuts(box.low.size());  // by feature, last cells before a threshold
     Reached reached(trees, box, valueOf);
+    Index entries = 0;
     for (Index t = 0; t < trees.trees(); ++t)
     {
         if (t % treesPerLook == 0 && shouldStop())
@@ -335,6 +341,12 @@ BoxProblem::BoxProblem(ScoredTrees const &trees, CellBox const &box, Index truth
                 cuts[i].push_back(high);
         }
         ++count;
+        entries += leaves.entries(box.low.size());
+        if (entries > mostEntries)
+        {
+            tooLarge_ = true;
+            return;
+        }
     }
     kept.resize(count);
     auto const local = takeFeatures(box, cuts);

@@ -50,11 +50,13 @@ public:
     };
 
     // The margin of class `truth` over `rival`; with one score the rival is the other class. Where `shouldStop` says
-    // so, the problem is left unfinished and `complete` is false.
-    BoxProblem(ScoredTrees const &trees, CellBox const &box, Index truth, Index rival,
+    // so, the problem is left unfinished and `complete` is false; likewise where the leaves of all trees have more than
+    // `mostEntries` intervals, and then `tooLarge` says so.
+    BoxProblem(ScoredTrees const &trees, CellBox const &box, Index truth, Index rival, Index mostEntries,
                std::function<bool()> const &shouldStop);
 
     [[nodiscard]] bool complete() const { return complete_; }
+    [[nodiscard]] bool tooLarge() const { return tooLarge_; }
 
     [[nodiscard]] double constant() const { return constant_; }
     [[nodiscard]] std::vector<Factor> const &factors() const { return factors_; }
@@ -72,6 +74,7 @@ private:
     double constant_ = 0.0;
     double threshold_ = 0.0;
     bool complete_ = false;
+    bool tooLarge_ = false;
     std::vector<Factor> factors_;
     std::vector<Feature> features_;
 };

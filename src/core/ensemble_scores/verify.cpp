@@ -52,8 +52,9 @@ double numberInCell(double x, double above, double atMost, double low, double hi
 class OneSample
 {
 public:
-    OneSample(ScoredTrees const &trees, Samples const &samples, Index row)
+    OneSample(ScoredTrees const &trees, Samples const &samples, Index row, Index mostEntries)
         : trees_(trees),
+          mostEntries_(mostEntries),
           x_(samples.X.row(row)),
           lower_(samples.lower.row(row)),
           upper_(samples.upper.row(row)),
@@ -85,7 +86,8 @@ public:
                 continue;
             if (boundByWorstLeaves(trees_, box_, truth_, rival) > marginThreshold(trees_, truth_, rival))
                 continue;
-            BoxProblem problem(trees_, box_, truth_, rival, shouldStop);
+            BoxProblem problem(trees_, box_, truth_, rival, mostEntries_, shouldStop);
+            tooLarge_ |= problem.tooLarge();
             if (!problem.complete())
                 return Verdict::open;
             auto const judge = [&](auto const &cells) { return isWrong(cells); };
@@ -116,6 +118,9 @@ public:
         }
         return open ? Verdict::open : verdict;
     }
+
+    // Whether the sample is open because its box reaches too many leaves.
+    [[nodiscard]] bool tooLarge() const { return tooLarge_; }
 
     // The point that was found, in numbers.
     void write(Span<double> out) const
@@ -157,6 +162,8 @@ private:
     }
 
     ScoredTrees const &trees_;
+    Index mostEntries_;
+    bool tooLarge_ = false;
     Span<double const> x_, lower_, upper_;
     Index truth_;
     std::vector<std::int32_t> start_, point_;
@@ -165,8 +172,8 @@ private:
 };
 }  // namespace
 
-void verify(ScoredTrees const &trees, Samples const &samples, double secondsPerSample, Index threads, Control &control,
-            Findings findings)
+void verify(ScoredTrees const &trees, Samples const &samples, double secondsPerSample, Index mostEntries, Index threads,
+            Control &control, Findings findings)
 {
     std::atomic<Index> next{0};
     std::exception_ptr failure;
@@ -177,17 +184,19 @@ void verify(ScoredTrees const &trees, Samples const &samples, double secondsPerS
         {
             for (Index i = next++; i < samples.label.size(); i = next++)
             {
-                if (findings.verdict[i] != static_cast<std::int8_t>(Verdict::open))
+                if (findings.verdict[i] != static_cast<std::int8_t>(Verdict::open) || findings.parts[i] == tooLarge)
                     continue;
                 auto const started = Clock::now();
                 auto stop = [&] { return polls ? control.shouldStopOrPoll() : control.shouldStop(); };
                 if (stop())
                     return;
-                OneSample sample(trees, samples, i);
+                OneSample sample(trees, samples, i, mostEntries);
                 auto const verdict =
                     sample.treat([&] { return stop() || secondsSince(started) > secondsPerSample; }, findings.parts[i]);
                 findings.seconds[i] += secondsSince(started);
                 findings.verdict[i] = static_cast<std::int8_t>(verdict);
+                if (verdict == Verdict::open && sample.tooLarge())
+                    findings.parts[i] = tooLarge;
                 if (verdict >= Verdict::fooledAsItIs)
                     sample.write(findings.point.row(i));
             }

@@ -32,11 +32,15 @@ struct Findings
 {
     Span<std::int8_t> verdict;
     Grid<double> point;  // written where a sample is fooled
-    Span<Index> parts;   // of boxes looked at
+    Span<Index> parts;   // of boxes looked at, or `tooLarge`
     Span<double> seconds;
 };
 
-// Treat the samples whose verdict is open, each for at most `secondsPerSample`; others are skipped.
-void verify(ScoredTrees const &trees, Samples const &samples, double secondsPerSample, Index threads, Control &control,
-            Findings findings);
+// Of a sample that stays open since its box reaches more leaves than may be kept.
+constexpr Index tooLarge = -1;
+
+// Treat the samples whose verdict is open, each for at most `secondsPerSample` and with at most `mostEntries` intervals
+// of leaves in memory; others are skipped.
+void verify(ScoredTrees const &trees, Samples const &samples, double secondsPerSample, Index mostEntries, Index threads,
+            Control &control, Findings findings);
 }  // namespace hardwood

@@ -45,6 +45,10 @@ DECIDED_BY = ("open", "trees", "messages", "search", "as it is", "descent", "sea
 """What told it, by the core's verdict: 1 to 3 are robust, 4 to 6 fooled."""
 _LAST_ROBUST = 3
 _FIRST_ROUND, _GROWTH = 0.05, 4.0
+MOST_BYTES = 2 << 30
+"""What the leaves in the boxes that are worked on, one per thread, may take; a larger box leaves its sample open."""
+_BYTES_PER_ENTRY = 48
+_TOO_LARGE = -1
 
 
 class UndecidedAttackWarning(UserWarning):
@@ -162,12 +166,17 @@ class Verifier:
         """Work until everything is decided or time is over; Ctrl-C ends it, too, and keeps what is known."""
         effort = 0.0
         try:
-            while np.any(self.verdict == 0) and effort < sample_time_limit and time.monotonic() < deadline:
+            while (
+                np.any((self.verdict == 0) & (self.parts != _TOO_LARGE))
+                and effort < sample_time_limit
+                and time.monotonic() < deadline
+            ):
                 effort = min(max(_FIRST_ROUND, effort * _GROWTH), sample_time_limit)
                 left = deadline - time.monotonic()
                 self.data.ensemble.core.verify(
                     self.data.X, self.lower, self.upper, self.data.label, self.verdict, self.point, self.parts,
-                    self.seconds, effort, n_threads, Control(None if math.isinf(left) else max(0.0, left)),
+                    self.seconds, effort, MOST_BYTES // _BYTES_PER_ENTRY // n_threads, n_threads,
+                    Control(None if math.isinf(left) else max(0.0, left)),
                 )  # fmt: skip
                 if verbose:
                     print(f"{self}, at most {effort:g} s on a sample", file=sys.stderr, flush=True)
@@ -176,6 +185,17 @@ class Verifier:
         if self.data.limits is not None:
             # Thresholds are whole numbers here, so the next whole number is on the same side of all of them.
             self.point[:, self.data.limits.integer] = np.ceil(self.point[:, self.data.limits.integer])
+
+    def say_what_is_too_large(self) -> None:
+        """Warn of samples that stay open however long one waits."""
+        count = int(np.sum((self.verdict == 0) & (self.parts == _TOO_LARGE)))
+        if count:
+            warnings.warn(
+                f"{count} samples stay open: their boxes reach more leaves than fit into {MOST_BYTES / 2**30:.3g} GB; "
+                "a smaller attack, or fewer or shallower trees, can be verified",
+                UndecidedAttackWarning,
+                stacklevel=3,
+            )
 
     def __str__(self) -> str:
         robust = int(np.sum((self.verdict > 0) & (self.verdict <= _LAST_ROBUST)))
@@ -308,6 +328,7 @@ def robustness(
     data = AttackedSamples.prepare(as_ensemble(model), X, y, attack)
     verifier = Verifier(data, *data.boxes())
     verifier.run(started + in_all, each, threads, verbose)
+    verifier.say_what_is_too_large()
     verifier.doubt_impossible_categories()
     verifier.ask_the_price()
     verifier.ask_the_library(X)
