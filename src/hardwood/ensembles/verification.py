@@ -55,6 +55,15 @@ class UndecidedAttackWarning(UserWarning):
     """For some samples it could not be decided whether an attack succeeds."""
 
 
+def warn_of_undecided(undecided: int, n_samples: int, stacklevel: int) -> None:
+    """Say that samples count as lost because nobody knows; the warning points so many callers up."""
+    warnings.warn(
+        f"{undecided} of {n_samples} samples were not decided in time; they count as lost",
+        UndecidedAttackWarning,
+        stacklevel=stacklevel,
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Robustness:
     """What is known about each sample under attack.

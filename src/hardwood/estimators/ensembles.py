@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from typing import Any
 
 from numpy.typing import NDArray
@@ -15,7 +14,7 @@ from hardwood.data.categories import CategoryEncoding
 from hardwood.ensembles.model_file import EnsembleModel
 from hardwood.ensembles.radius import radius_brackets
 from hardwood.ensembles.scores import Ensemble
-from hardwood.ensembles.verification import Robustness, UndecidedAttackWarning, robustness
+from hardwood.ensembles.verification import Robustness, robustness, warn_of_undecided
 from hardwood.estimators.base import BaseRobustClassifier
 from hardwood.problem.problem import Problem, prepare
 
@@ -102,11 +101,7 @@ class BaseRobustEnsemble(BaseRobustClassifier):
         found = self.robustness(X, y, attack=attack, time_limit=time_limit)
         undecided = int(found.is_open.sum())
         if undecided and self._encoding is None:
-            warnings.warn(
-                f"{undecided} of {len(found.is_open)} samples were not decided in time; they count as lost",
-                UndecidedAttackWarning,
-                stacklevel=2,
-            )
+            warn_of_undecided(undecided, len(found.is_open), stacklevel=3)
         return found.interval(sample_weight)[0]
 
     def adversarial_score_bounds(

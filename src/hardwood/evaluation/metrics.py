@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from typing import Any
 
 import numpy as np
@@ -49,13 +48,9 @@ def adversarial_accuracy(
 
 
 def _say_undecided(undecided: int, n_samples: int) -> None:
-    from hardwood.ensembles.verification import UndecidedAttackWarning
+    from hardwood.ensembles.verification import warn_of_undecided
 
-    warnings.warn(
-        f"{undecided} of {n_samples} samples were not decided in time; they count as lost",
-        UndecidedAttackWarning,
-        stacklevel=4,
-    )
+    warn_of_undecided(undecided, n_samples, stacklevel=5)
 
 
 def _over_chunks(model: Any, X: Any, y: Any, attack: Any, sample_weight: Any, time_limit: float | None) -> float:
