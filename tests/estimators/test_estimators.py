@@ -195,3 +195,25 @@ def test_what_is_no_table_of_numbers_is_refused(estimator: Any, kind: str) -> No
     for ask in (clf.predict, lambda X: clf.score(X, [0, 1]), lambda X: clf.adversarial_score(X, [0, 1])):
         with pytest.raises(expected, match=r"X|column|array"):
             ask(BAD_TABLES[kind])
+
+
+@pytest.mark.parametrize("solver", ["search", "greedy"])
+def test_a_fit_leaves_its_data_as_they_are_and_free(solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    for most in (10**9, 10):
+        monkeypatch.setattr("hardwood.estimators.base.MOST_CELLS_KEPT", most)
+        monkeypatch.setattr("hardwood.solvers.solve.MOST_CELLS_KEPT", most)
+        X = rng.random((60, 3))
+        y, before = (X[:, 0] > 0.5).astype(int), X.copy()
+        clf = RobustTreeClassifier(2, attack=0.01, solver=solver).fit(X, y)
+        assert X.flags.writeable
+        np.testing.assert_array_equal(X, before)
+        kept = clf.result_.problem
+        assert (kept is None) == (most == 10)
+        if kept is not None:
+            X[:] = -1.0
+            np.testing.assert_array_equal(kept.values, before)
+            assert clf.result_.index_tree.n_nodes == clf.tree_.n_nodes
+        else:
+            with pytest.raises(InvalidInputError, match="does not hold its data"):
+                _ = clf.result_.index_tree

@@ -20,7 +20,7 @@ from hardwood.ensembles.scores import Ensemble
 from hardwood.ensembles.verification import Robustness, robustness
 from hardwood.errors import InvalidInputError
 from hardwood.export.model_file import load_model
-from hardwood.problem.problem import fit_attack
+from hardwood.problem.samples import fit_attack
 
 
 def load_ensemble(path: Path, *, unpickle: bool) -> tuple[Ensemble, AttackModel | None] | None:

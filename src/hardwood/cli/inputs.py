@@ -22,7 +22,8 @@ from hardwood.ensembles.model_file import EnsembleModel
 from hardwood.ensembles.scores import Ensemble
 from hardwood.errors import InvalidInputError
 from hardwood.export.model_file import Model, load_model
-from hardwood.problem.problem import Problem, fit_attack, prepare
+from hardwood.problem.problem import Problem, prepare
+from hardwood.problem.samples import fit_attack
 from hardwood.solvers.options import MOST_JOBS, Whole, count_threads
 from hardwood.tree.tree import Tree
 

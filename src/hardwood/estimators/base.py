@@ -32,6 +32,7 @@ from hardwood.problem.problem import Problem, prepare
 from hardwood.problem.suspicions import fractions_text, moved_by_fractions, moved_one_by_one, one_hot_text
 from hardwood.solvers.options import RANDOM_STATE, Number, Option
 from hardwood.solvers.result import EndReason, Result, Status
+from hardwood.solvers.solve import MOST_CELLS_KEPT
 from hardwood.tree.drawing import tree_html
 from hardwood.tree.statistics import LeafStatistics, class_shares
 from hardwood.tree.tree import Tree
@@ -193,6 +194,8 @@ class BaseRobustTree(BaseRobustClassifier):
             categorical_features=CategoryEncoding.fit(X, self.categorical_features),
             # As good as absent: not even margins keep clear of samples that weigh nothing.
             keep_weightless=False,
+            # The result of a large table does not keep its problem, so that nobody sees X change under it.
+            may_share=isinstance(table, Table) and table.values.size > MOST_CELLS_KEPT,
             **self._problem_parameters(),
         )
         assert problem.attack is not None

@@ -22,7 +22,8 @@ from hardwood.estimators.trees import RobustTreeClassifier
 from hardwood.evaluation.metrics import adversarial_accuracy
 from hardwood.evaluation.selection import Candidate, best_candidate, combinations
 from hardwood.export import from_sklearn
-from hardwood.problem.problem import Problem, fit_attack
+from hardwood.problem.problem import Problem
+from hardwood.problem.samples import fit_attack
 from hardwood.solvers.options import Kind, Number, Whole, count_threads, shown
 from hardwood.solvers.parallel import in_threads
 from hardwood.solvers.result import EndReason, Result, Status, TracePoint

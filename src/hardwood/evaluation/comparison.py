@@ -29,7 +29,8 @@ from hardwood.ensembles.verification import robustness
 from hardwood.errors import InvalidInputError
 from hardwood.evaluation.methods import Method, Task, find_method
 from hardwood.evaluation.metrics import accuracy, adversarial_accuracy
-from hardwood.problem.problem import Problem, prepare, read_features
+from hardwood.problem.problem import Problem, prepare
+from hardwood.problem.samples import read_features
 from hardwood.solvers.result import EndReason
 from hardwood.tree.reach import robust_errors
 from hardwood.tree.tree import Tree

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,7 @@ from hardwood.arrays import FloatArray, IntArray, RankArray
 from hardwood.attack.domain import Limits
 from hardwood.attack.model import AttackModel
 from hardwood.data.categories import CategoryEncoding
-from hardwood.data.frames import EXACT_DOUBLE, Table, as_table, check_finite, has_missing
-from hardwood.data.labels import as_labels
+from hardwood.data.frames import EXACT_DOUBLE
 from hardwood.data.weights import training_weights
 from hardwood.errors import InvalidInputError
 from hardwood.problem.boxes import Boxes, Reach, limits_of, reach_under_attack
@@ -24,11 +23,10 @@ from hardwood.problem.endpoints import Endpoints, FeatureEnds, rank_reach
 from hardwood.problem.leaf_limit import LeafLimit, leaf_limit
 from hardwood.problem.merged import MergedBoxes, is_whole
 from hardwood.problem.prices import BoxPrices
+from hardwood.problem.samples import allows_missing, fit_attack, read_samples, without_gaps
 
 MOST_ENDS_KEPT = 2_000_000
 """Numbers in a table up to which both ends of all boxes are kept once they are computed."""
-
-MISSING_CHOICES = ("error", "reachable")
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,6 +294,7 @@ def prepare(
     missing: str = "error",
     categorical_features: Any = None,
     keep_weightless: bool = True,
+    may_share: bool = False,
 ) -> Problem:
     """Validate data and state the problem: the one way from a table and an attack to a `Problem`.
 
@@ -310,20 +309,19 @@ def prepare(
     leaf_penalty, min_samples_leaf, min_weight_fraction_leaf
         See the class.
     feature_names : tuple of str or None, where X does not carry names itself
-    missing : {"error", "reachable"}
-        Refuse missing values (NaN), or let them reach both sides of every split.
-    keep_weightless : bool
-        Whether samples of weight zero take part, in margins and certain leaves; their classes are kept in any case.
+    missing : {"error", "reachable"}, refuse missing values (NaN), or let them reach both sides of every split
+    keep_weightless : bool, whether samples of weight zero take part in margins and certain leaves
     categorical_features : "from_dtype", sequence of names or indices, CategoryEncoding or None
         Columns that hold categories; see `hardwood.data.categories`.
+    may_share : bool, whether the problem may hold the memory of X, for one that does not outlive its maker
     """
-    allows_missing = _allows_missing(missing)
-    table, encoding, classes, label = _read_samples(X, y, categorical_features, feature_names, allows_missing)
+    takes_missing = allows_missing(missing)
+    table, encoding, classes, label = read_samples(X, y, categorical_features, feature_names, takes_missing, may_share)
     weight = training_weights(sample_weight, class_weight, classes, label)
     model = fit_attack(attack, table.values, table.names, encoding)
     reach = reach_under_attack(table.values, model, table.names, classes, label, encoding, table.rounding)
     problem = Problem(
-        _without_gaps(table.values),
+        without_gaps(table.values),
         reach.cut_off(),
         label=label,
         weight=weight,
@@ -333,7 +331,7 @@ def prepare(
         leaf_penalty=_non_negative(leaf_penalty, "leaf_penalty"),
         min_samples_leaf=_whole_number(min_samples_leaf, "min_samples_leaf"),
         min_weight_fraction_leaf=_half_at_most(min_weight_fraction_leaf, "min_weight_fraction_leaf"),
-        allows_missing=allows_missing,
+        allows_missing=takes_missing,
         encoding=encoding,
         rounding=table.rounding,
         attack=model,
@@ -361,72 +359,6 @@ def check_leaf_limits(problem: Problem) -> None:
             f"{problem.min_weight_fraction_leaf:g}: leaves can be measured in samples or in weight, not in both; set "
             "one of them to 0"
         )
-
-
-class _Samples(NamedTuple):
-    """A table of numbers that nobody else holds, how its categories became features, and its labels as codes."""
-
-    table: Table
-    encoding: CategoryEncoding | None
-    classes: NDArray[Any]
-    label: IntArray
-
-
-def _read_samples(
-    X: Any, y: Any, categorical_features: Any, feature_names: tuple[str, ...] | None, allow_missing: bool
-) -> _Samples:
-    table, encoding = read_features(X, categorical_features, feature_names)
-    if table.shape[0] == 0 or table.shape[1] == 0:
-        raise InvalidInputError(f"X has the shape {table.shape}: at least one sample and one feature are needed")
-    if table.values is X or table.values.base is not None:
-        table = replace(table, values=table.values.copy())
-    check_finite(table.values, table.names, allow_missing=allow_missing)
-    classes, label = np.unique(as_labels(y, len(table)), return_inverse=True)
-    if len(classes) < 2:
-        raise InvalidInputError(
-            f"all samples are of one class ({classes.tolist()[0]!r}); at least two classes are needed to learn a tree"
-        )
-    return _Samples(table, encoding, classes, label.astype(np.int64))
-
-
-def _allows_missing(missing: str) -> bool:
-    if missing not in MISSING_CHOICES:
-        raise InvalidInputError(f"missing={missing!r}; it must be 'error' or 'reachable'")
-    return missing == "reachable"
-
-
-def read_features(
-    X: Any, categorical_features: Any, feature_names: tuple[str, ...] | None
-) -> tuple[Table, CategoryEncoding | None]:
-    """Read a table as the features that trees split on, and how its categories became features."""
-    encoding = (
-        categorical_features
-        if isinstance(categorical_features, CategoryEncoding)
-        else CategoryEncoding.fit(X, categorical_features, feature_names)
-    )
-    if encoding is not None:
-        return encoding.encode_table(X), encoding
-    table = as_table(X)
-    return table if feature_names is None else replace(table, names=feature_names), None
-
-
-def fit_attack(
-    attack: Any, matrix: FloatArray, names: tuple[str, ...] | None, encoding: CategoryEncoding | None = None
-) -> AttackModel:
-    """Return the attack in the units of the data."""
-    model = AttackModel.parse(attack)
-    return model.fit(matrix, names) if encoding is None else encoding.fit_attack(model, matrix)
-
-
-def _without_gaps(matrix: FloatArray) -> FloatArray:
-    """Return the matrix with each missing value replaced by the median of its feature."""
-    if not has_missing(matrix):
-        return matrix
-    filled = matrix.copy()
-    for j in np.flatnonzero(np.isnan(matrix).any(axis=0)):
-        present = matrix[~np.isnan(matrix[:, j]), j]
-        filled[np.isnan(matrix[:, j]), j] = np.median(present) if len(present) else 0.0
-    return filled
 
 
 def _whole_number(value: Any, name: str) -> int:
