@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -202,7 +203,7 @@ def test_a_fit_leaves_its_data_as_they_are_and_free(solver: str, monkeypatch: py
     rng = np.random.default_rng(0)
     for most in (10**9, 10):
         monkeypatch.setattr("hardwood.estimators.base.MOST_CELLS_KEPT", most)
-        monkeypatch.setattr("hardwood.solvers.solve.MOST_CELLS_KEPT", most)
+        monkeypatch.setattr(sys.modules["hardwood.solvers.solve"], "MOST_CELLS_KEPT", most)
         X = rng.random((60, 3))
         y, before = (X[:, 0] > 0.5).astype(int), X.copy()
         clf = RobustTreeClassifier(2, attack=0.01, solver=solver).fit(X, y)
