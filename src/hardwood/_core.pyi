@@ -274,6 +274,8 @@ class SearchProblem:
     @property
     def shares_nothing(self) -> bool:
         """Whether no sample reaches both sides of any split."""
+    def part(self, samples: IntArray, weight: IntArray) -> SearchProblem:
+        """Return the problem of some of the samples, with other weights; costs may be any whole numbers then."""
 
 class SearchOptions:
     """How hard each bound is tried, and which ideas are used at all."""
@@ -300,7 +302,7 @@ class SearchOptions:
 class ProofLog:
     """The records of a proof, as the search writes them."""
 
-    def __init__(self, sample_number: IntArray) -> None: ...
+    def __init__(self, sample_number: IntArray, first_place: int = 0) -> None: ...
     def bound(self, value: int) -> None:
         """Claim a bound at the root."""
     def take(self) -> bytes:
@@ -331,10 +333,28 @@ class RootSearch:
         """Return parts (feature, first, end) that were not begun; if none, the next call may find some."""
     def take_settled(self) -> list[tuple[int, int, int, int]]:
         """Return what was settled since the last call: feature, first, end, and what every tree there costs."""
-    def take_piece(self, seconds: float) -> tuple[bytes, list[tuple[int, int, int, int]], bytes] | None:
+    def take_piece(
+        self, seconds: float, is_for_help: bool = False
+    ) -> tuple[bytes, list[tuple[int, int, int, int]], bytes] | None:
         """Return records, parts settled since the last piece and the state behind them; None if it takes too long."""
     def load(self, state: bytes) -> None:
         """Go on from the state of an earlier search, behind its records."""
+    def ask_question(
+        self, least_seconds: float
+    ) -> tuple[int, IntArray, IntArray, int, list[tuple[int, int, int]]] | None:
+        """Return number, samples, weights, target and open parts of the question to a child of the root.
+
+        None where there is none that has been open for so long; the next call may find one.
+        """
+    def help(
+        self,
+        question: int,
+        place: int,
+        settled: Sequence[tuple[int, int, int, int]],
+        records: bytes,
+        tree: tuple[int, IntArray] | None = None,
+    ) -> bool:
+        """Return whether the question is still open; the help is taken then."""
     def n_candidates(self, feature: int) -> int:
         """Return how many thresholds of a feature need to be searched at the root."""
     def wait(self, seconds: float) -> tuple[list[tuple[int, IntArray]], int, int, bool]:

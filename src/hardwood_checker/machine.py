@@ -94,6 +94,7 @@ class Machine:
         self.ranges: dict[tuple[int, int], int] = {}
         self.claims = [Claim(-1, "the root", 0)]
         self._present = 0
+        self._opened = [0]
         self.root = self._open(0, 0 if depth is None else depth, samples.weight)
         self.is_about_trees = depth is not None
 
@@ -113,11 +114,14 @@ class Machine:
         self.places = {0: self.root}
         self._n_bytes = 8 * (int(self.offset[-1]) + self.samples.n)
         self._present = 0
+        self._opened = [0]
 
     def _run(self) -> None:
         while (kind := self._next()) != Kind.END:
             if kind == Kind.RANGE:
                 self._range(self.root)
+            elif kind == Kind.FORGET:
+                self._forget_from(*self.reader.numbers("I"))
             elif kind == Kind.PACKING:
                 self._packing()
             elif kind == Kind.BOUND and self.is_about_trees:
@@ -170,14 +174,38 @@ class Machine:
 
     def _claim(self, place: Place, target: int) -> bool:
         """Check a claim; whether it was proven, or given up by whoever wrote the proof."""
-        while (kind := self._next()) == Kind.RANGE:
-            self._range(place)
+        self._opened.append(place.number)
+        while (kind := self._next()) in (Kind.RANGE, Kind.TWIN, Kind.FORGET):
+            if kind == Kind.RANGE:
+                self._range(place)
+            elif kind == Kind.TWIN:
+                self._twin(place)
+            else:
+                self._forget_from(*self.reader.numbers("I"))
+        self._opened.pop()
         if kind not in (Kind.PROVEN, Kind.ABANDONED):
             raise Unusable(f"record {self.reader.n_records}: {kind.name} does not belong outside a range")
         place.scan()
         if kind == Kind.PROVEN:
             self._require(place, target, f"record {self.reader.n_records}, claim {target} at place {place.number}")
         return kind == Kind.PROVEN
+
+    def _twin(self, place: Place) -> None:
+        """Check what is proven at another place for the same weights; it holds here, too."""
+        (number,) = self.reader.numbers("I")
+        if number in self._opened:
+            raise Unusable(f"record {self.reader.n_records}: place {number} is open already")
+        twin = self._open(number, place.depth, place.weight)
+        self._noted(twin, 0, "beside it")
+        np.maximum(place.bound, twin.bound, out=place.bound)
+
+    def _forget_from(self, first: int) -> None:
+        """Forget all places from a number on, none of which may be open."""
+        if max(self._opened) >= first:
+            raise Unusable(f"record {self.reader.n_records}: place {max(self._opened)} is open and cannot be forgotten")
+        for number in [number for number in self.places if number >= first]:
+            place = self.places.pop(number)
+            self._n_bytes -= 8 * (int(self.offset[-1]) + self.samples.n * (1 + len(place.shares)))
 
     def _require(self, place: Place, bound: int, what: str) -> None:
         """Raise unless every tree of at most its depth costs at least `bound` at a place."""

@@ -167,6 +167,15 @@ Problem makeProblem(In<Rank, 2> const &lower, In<Rank, 2> const &upper, In<std::
     return problem;
 }
 
+Problem partOfProblem(Problem const &problem, In<std::int64_t, 1> const &samples, In<std::int64_t, 1> const &weight)
+{
+    requireRange(spanOf(samples), 0, problem.nSamples - 1, "samples");
+    require(weight.shape(0) == samples.shape(0), "each sample needs a weight");
+    requireRange(spanOf(weight), 0, problem.forbidden, "weight");
+    nb::gil_scoped_release release;
+    return problem.part(spanOf(samples), spanOf(weight));
+}
+
 Options makeOptions(Index rounds, Index rangeRounds, Index deepRounds, Index deepRangeRounds, Index ascentSteps,
                     bool firstTree, bool useMemory, bool useRanges, bool usePool, bool useLazyScan, bool useCarry,
                     bool useWitness, bool useEarlyJoin, bool useBlocks)
@@ -212,7 +221,9 @@ void bindProblem(nb::module_ &m)
             nb::arg("n_ranks").noconvert(), nb::arg("label").noconvert(), nb::arg("count").noconvert(),
             nb::arg("weight").noconvert(), nb::kw_only(), nb::arg("n_classes"), nb::arg("penalty"),
             nb::arg("forbidden"), nb::arg("step"), nb::arg("min_leaf"))
-        .def_ro("shares_nothing", &Problem::sharesNothing, "Whether no sample reaches both sides of any split.");
+        .def_ro("shares_nothing", &Problem::sharesNothing, "Whether no sample reaches both sides of any split.")
+        .def("part", &partOfProblem, nb::arg("samples").noconvert(), nb::arg("weight").noconvert(),
+             "The problem of some of the samples, with other weights; costs of trees may be any numbers then.");
     nb::class_<Options>(m, "SearchOptions", "How hard each bound is tried, and which ideas are used at all.")
         .def(
             "__init__",
@@ -255,10 +266,79 @@ std::vector<std::tuple<Index, Index, Index, Weight>> tuplesOf(std::vector<Settle
     return settled;
 }
 
+nb::bytes bytesOf(std::vector<std::uint8_t> const &all)
+{
+    return nb::bytes(all.data(), all.size());
+}
+
+Span<std::uint8_t const> contentOf(nb::bytes const &bytes)
+{
+    return {static_cast<std::uint8_t const *>(bytes.data()), static_cast<Index>(bytes.size())};
+}
+
+nb::object pieceOf(RootSearch &search, double seconds, bool isForHelp)
+{
+    std::optional<ProofPiece> piece;
+    {
+        nb::gil_scoped_release release;
+        piece = search.takePiece(seconds, isForHelp);
+    }
+    if (!piece)
+        return nb::none();
+    return nb::make_tuple(bytesOf(piece->records), tuplesOf(piece->settled), bytesOf(piece->state));
+}
+
+nb::object questionOf(RootSearch &search, double leastSeconds)
+{
+    auto const asked = search.askQuestion(leastSeconds);
+    if (!asked)
+        return nb::none();
+    auto const &[number, question] = *asked;
+    std::vector<PartTuple> open;
+    for (auto const &[feature, first, end] : question.open)
+        open.emplace_back(feature, first, end);
+    auto const arrayOf = [](std::vector<Index> const &all)
+    { return handOver(Array<Index>::copy(Span<Index const>(all))); };
+    return nb::make_tuple(number, arrayOf(question.samples), arrayOf(question.weight), question.target, open);
+}
+
+bool helpWith(RootSearch &search, Index question, Index place,
+              std::vector<std::tuple<Index, Index, Index, Weight>> const &settled, nb::bytes const &records,
+              std::optional<std::pair<Weight, In<std::int64_t, 2>>> const &tree)
+{
+    require(place >= ProofLog::helpers && place < Index{1} << 31, "that is no place of a helper");
+    Help help{place, {}, {}, {}};
+    for (auto const &[feature, first, end, bound] : settled)
+    {
+        require(feature >= 0 && feature < search.nFeatures(), "there is no feature " + std::to_string(feature));
+        require(bound < everything, "a bound is more than all weight");
+        help.settled.push_back({{feature, first, end}, bound});
+    }
+    auto const bytes = contentOf(records);
+    help.records.assign(bytes.begin(), bytes.end());
+    if (tree)
+        help.answer = FoundTree{tree->first, treeOf(tree->second, search.problem())};
+    return search.help(question, std::move(help));
+}
+
+void bindPieces(nb::class_<RootSearch> &root)
+{
+    root.def("take_piece", &pieceOf, nb::arg("seconds"), nb::arg("is_for_help") = false,
+             "Records and parts settled since the last piece, and the state behind them; None if that takes too long.")
+        .def(
+            "load", [](RootSearch &self, nb::bytes const &state) { self.load(contentOf(state)); }, nb::arg("state"),
+            "Go on from the state of an earlier search, behind its records.")
+        .def("ask_question", &questionOf, nb::arg("least_seconds"),
+             "Number, samples, weights, target and open parts of the question to a child of the root.")
+        .def("help", &helpWith, nb::arg("question"), nb::arg("place"), nb::arg("settled"), nb::arg("records"),
+             nb::arg("tree").none() = nb::none(), "Whether the question is still open; the help is taken then.");
+}
+
 void bindRoot(nb::module_ &m)
 {
-    nb::class_<RootSearch>(m, "RootSearch", "The root of the search, shared out to threads.")
-        .def(
+    nb::class_<RootSearch> root(m, "RootSearch", "The root of the search, shared out to threads.");
+    bindPieces(root);
+    root.def(
             "__init__",
             [](RootSearch *self, Problem const &problem, Options const &options, Index depth, Index nThreads,
                Control &control, ProofLog *proof)
@@ -309,30 +389,6 @@ void bindRoot(nb::module_ &m)
             "take_settled", [](RootSearch &self) { return tuplesOf(self.takeSettled()); },
             "Parts of the root settled since the last call: feature, first, end, and what every tree there costs.")
         .def(
-            "take_piece",
-            [](RootSearch &self, double seconds) -> nb::object
-            {
-                std::optional<ProofPiece> piece;
-                {
-                    nb::gil_scoped_release release;
-                    piece = self.takePiece(seconds);
-                }
-                if (!piece)
-                    return nb::none();
-                auto const bytes = [](auto const &all) { return nb::bytes(all.data(), all.size()); };
-                return nb::make_tuple(bytes(piece->records), tuplesOf(piece->settled), bytes(piece->state));
-            },
-            nb::arg("seconds"),
-            "Records and parts settled since the last piece, and the state behind them; None if that takes too long.")
-        .def(
-            "load",
-            [](RootSearch &self, nb::bytes const &state)
-            {
-                self.load(Span<std::uint8_t const>(static_cast<std::uint8_t const *>(state.data()),
-                                                   static_cast<Index>(state.size())));
-            },
-            nb::arg("state"), "Go on from the state of an earlier search, behind its records.")
-        .def(
             "n_candidates",
             [](RootSearch &self, Index feature) { return self.nCandidates(checkedFeature(self, feature)); },
             nb::arg("feature"), "Thresholds of a feature that need to be searched at the root.")
@@ -365,13 +421,13 @@ void bindProof(nb::module_ &m)
     nb::class_<ProofLog>(m, "ProofLog", "The records of a proof, as the search writes them.")
         .def(
             "__init__",
-            [](ProofLog *self, In<std::int64_t, 1> const &sampleNumber)
+            [](ProofLog *self, In<std::int64_t, 1> const &sampleNumber, Index firstPlace)
             {
                 requireRange(spanOf(sampleNumber), 0, (Index{1} << 32) - 1, "sample_number");
                 auto const numbers = spanOf(sampleNumber);
-                new (self) ProofLog(std::vector<std::uint32_t>(numbers.begin(), numbers.end()));
+                new (self) ProofLog(std::vector<std::uint32_t>(numbers.begin(), numbers.end()), firstPlace);
             },
-            nb::arg("sample_number").noconvert())
+            nb::arg("sample_number").noconvert(), nb::arg("first_place") = 0)
         .def("bound", &ProofLog::bound, nb::arg("value"), "Claim a bound at the root.")
         .def(
             "take",

@@ -172,7 +172,12 @@ bool Deeper::askChildren(Range const &range, Weight leftTarget, Weight rightTarg
         ++counters_.childSolves;
         if (work_.proof != nullptr)
             work_.proof->child(static_cast<Index>(side), children_[side]->number(), target);
+        auto const isForHelpers = level_ == 0 && work_.visitor != nullptr;
+        if (isForHelpers)
+            work_.visitor->questionBegins();
         auto const hasTree = children_[side]->solve(target, work_.options.firstTree) < target;
+        if (isForHelpers)
+            work_.visitor->questionEnds();
         if (work_.proof != nullptr)
             work_.proof->ended(!hasTree && !work_.shouldStop());
         if (hasTree)
@@ -268,6 +273,8 @@ SweepEnd Deeper::sweep(Index feature, Weight cutoff, Index start)
         if (branching_.isEmpty())
         {
             cutoff = share(feature, position, cutoff);
+            if (isAnswered())
+                return takeAnswer(position);
             hearNews();
         }
         auto const last = branching_.isEmpty() ? std::min(position + width_, nActive()) - 1 : position;

@@ -22,6 +22,8 @@ SweepEnd DepthTwoNode::sweep(Index feature, Weight cutoff, Index start)
     while (position < nActive() && !work_.shouldStop())
     {
         cutoff = share(feature, position, cutoff);
+        if (isAnswered())
+            return takeAnswer(position);
         auto const last = std::min(position + width_, nActive()) - 1;
         auto const firstCandidate = active(position);
         auto const lastCandidate = active(last);

@@ -193,7 +193,7 @@ void Node::listActive(Index feature, Weight cutoff)
 
 Weight Node::share(Index feature, Index position, Weight cutoff)
 {
-    receive();
+    receive(feature, position, cutoff);
     if (sharing_ == nullptr)
         return cutoff;
     auto const middle = position + (nActive() - position + 1) / 2;
@@ -239,6 +239,52 @@ Node::Leaf Node::bestLeaf() const
     return {everything - *heaviest + problem_.penalty, label};
 }
 
+void Node::receive(Index feature, Index position, Weight cutoff)
+{
+    if (work_.visitor == nullptr || !work_.visitor->isDue())
+        return;
+    work_.visitor->visit(*this, cutoff);
+    // What somebody else has settled need not be looked at; the next candidate is, whatever is known of it.
+    auto const isSettled = [&](Index k) { return !memory_.leavesOpen(feature, candidates(feature).at(k), cutoff); };
+    active_.erase(std::remove_if(active_.begin() + position + 1, active_.end(), isSettled), active_.end());
+}
+
+Question Node::question(Weight cutoff) const
+{
+    Question question{{}, {}, cutoff, {}};
+    for (auto const i : ids())
+    {
+        question.samples.push_back(i);
+        question.weight.push_back(weight_[i]);
+    }
+    for (auto const feature : featureOrder_)
+        for (Index k = 0; k < candidates(feature).size(); ++k)
+        {
+            auto &open = question.open;
+            if (!memory_.leavesOpen(feature, candidates(feature).at(k), cutoff))
+                continue;
+            if (!open.empty() && open.back()[0] == feature && open.back()[2] == k)
+                ++open.back()[2];
+            else
+                open.push_back({feature, k, k + 1});
+        }
+    return question;
+}
+
+void Node::learn(Index feature, Index first, Index end, Weight bound)
+{
+    auto const &known = candidates(feature);
+    if (first < 0 || first >= end || end > known.size())
+        throw std::invalid_argument("what was settled is no part of the question");
+    memory_.raise(problem_, feature, known.firstOfCell(first), known.endOfCell(end - 1), bound);
+}
+
+void Node::answer(Weight cost, Tree const &tree)
+{
+    answer_ = cost;
+    found_ = tree;
+}
+
 void Node::save(StateWriter &state) const
 {
     memory_.save(state);
@@ -262,6 +308,7 @@ void Node::load(StateReader &state)
 Weight Node::solve(Weight cutoff, bool firstTree)
 {
     ++counters_.nodes;
+    answer_ = everything;
     auto best = cutoff;
     if (auto const leaf = bestLeaf(); leaf.cost < best)
     {

@@ -168,7 +168,20 @@ class Visitor
 public:
     virtual ~Visitor() = default;
     [[nodiscard]] virtual bool isDue() const = 0;
-    virtual void visit(Node &node) = 0;
+    // The node looks for a tree below the cutoff.
+    virtual void visit(Node &node, Weight cutoff) = 0;
+    // A question to a child of the root begins, or ends.
+    virtual void questionBegins() = 0;
+    virtual void questionEnds() = 0;
+};
+
+// A question to a node: is there a tree below the target? With all that whoever helps to answer it needs to know.
+struct Question
+{
+    std::vector<Index> samples;
+    std::vector<Weight> weight;  // of these
+    Weight target;
+    std::vector<std::array<Index, 3>> open;  // feature, first and end of candidates, those that are next first
 };
 
 // What the nodes of one thread have in common, and the owner of all of them.
@@ -264,8 +277,9 @@ protected:
     Index end_;
     Branching branching_;  // by sample, at depth 2 by place
     Sharing *sharing_ = nullptr;
-    Tree found_;  // what the last sweep found
-    Tree best_;   // what the last question was answered with
+    Tree found_;                  // what the last sweep found
+    Weight answer_ = everything;  // what a tree costs that somebody else found
+    Tree best_;                   // what the last question was answered with
     Counters counters_;
 
     // Note the candidates of a feature from its events at the node, given in order.
@@ -301,11 +315,10 @@ protected:
     // Called when the weights have changed.
     virtual void takeWeights() {}
     // Let whoever wants to look at the search; the records and what is remembered agree at this moment.
-    void receive()
-    {
-        if (work_.visitor != nullptr && work_.visitor->isDue())
-            work_.visitor->visit(*this);
-    }
+    void receive(Index feature, Index position, Weight cutoff);
+    // Whether somebody else has found a tree below the cutoff, which is then in `found_`.
+    [[nodiscard]] bool isAnswered() const { return answer_ < everything; }
+    [[nodiscard]] SweepEnd takeAnswer(Index next) { return {true, std::exchange(answer_, everything), next}; }
 
 public:
     Node(Workspace &work, Index level, Index depth);
@@ -333,6 +346,11 @@ public:
     // The cost of a tree below the cutoff, which is then in `best`, or the cutoff if there is none or the search was
     // stopped.
     [[nodiscard]] Weight solve(Weight cutoff, bool firstTree);
+
+    // For whoever helps: the question that the node is at; and what came of it.
+    [[nodiscard]] Question question(Weight cutoff) const;
+    void learn(Index feature, Index first, Index end, Weight bound);
+    void answer(Weight cost, Tree const &tree);
 
     // For states: the numbers of the children, -1 where there is none yet; what is known here.
     [[nodiscard]] virtual std::array<Index, 2> childNumbers() const { return {-1, -1}; }

@@ -31,4 +31,38 @@ void Problem::orderEvents()
         }
     }
 }
+
+Problem Problem::part(Span<Index const> samples, Span<Weight const> weights) const
+{
+    Problem part;
+    part.nSamples = samples.size();
+    part.nFeatures = nFeatures;
+    part.nClasses = nClasses;
+    part.nRanks = Array<Index>::copy(nRanks.view());
+    part.weight = Array<Weight>::copy(weights);
+    part.penalty = penalty;
+    part.forbidden = forbidden;
+    part.minLeaf = minLeaf;
+    auto const chosen = [&]<class T>(Span<T const> all)
+    {
+        auto some = Array<T>::unwritten(samples.size());
+        for (Index k = 0; k < samples.size(); ++k)
+            some[k] = all[samples[k]];
+        return some;
+    };
+    part.label = chosen(label.view());
+    part.count = chosen(count.view());
+    part.lowerRank = Array<Rank>::unwritten(nFeatures * part.nSamples);
+    part.upperRank = Array<Rank>::unwritten(nFeatures * part.nSamples);
+    for (Index j = 0; j < nFeatures; ++j)
+    {
+        auto const lowers = chosen(lower(j));
+        auto const uppers = chosen(upper(j));
+        std::copy(lowers.begin(), lowers.end(), part.lowerRank.view().part(j * part.nSamples, part.nSamples).begin());
+        std::copy(uppers.begin(), uppers.end(), part.upperRank.view().part(j * part.nSamples, part.nSamples).begin());
+    }
+    part.orderEvents();
+    part.sharesNothing = sharesNothing;  // even if these are all points: some may weigh as much as is forbidden
+    return part;
+}
 }  // namespace hardwood::search

@@ -71,6 +71,9 @@ struct Problem
         return events.view().part(feature * 2 * nSamples, 2 * nSamples);
     }
 
+    // The problem of some of the samples, which have weights of their own: a question to a node below the root.
+    [[nodiscard]] Problem part(Span<Index const> samples, Span<Weight const> weights) const;
+
     // Sort the ends and see whether any sample can be shared; the last thing to be done before a search.
     void orderEvents();
 };

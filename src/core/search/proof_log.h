@@ -29,12 +29,17 @@ class ProofLog
         drop,
         packing,
         bound,
-        end
+        end,
+        reset,
+        note,
+        twin,
+        forget
     };
 
     std::mutex mutex_;
     std::vector<std::uint8_t> bytes_;
     std::vector<std::uint32_t> sampleNumber_;
+    Index firstPlace_;
     std::vector<std::uint32_t> changed_;  // scratch
 
     template <class T>
@@ -46,8 +51,14 @@ class ProofLog
     void put(Kind kind) { bytes_.push_back(static_cast<std::uint8_t>(kind)); }
 
 public:
-    // `sampleNumber`: how the proof numbers the samples of the search.
-    explicit ProofLog(std::vector<std::uint32_t> sampleNumber) : sampleNumber_(std::move(sampleNumber)) {}
+    // Places from this number on are those of searches that help (see root.h).
+    static constexpr Index helpers = 1 << 12;
+
+    // `sampleNumber`: how the proof numbers the samples of the search; `firstPlace`: the number of its root.
+    explicit ProofLog(std::vector<std::uint32_t> sampleNumber, Index firstPlace = 0)
+        : sampleNumber_(std::move(sampleNumber)), firstPlace_(firstPlace)
+    {
+    }
 
     [[nodiscard]] Index nSamples() const { return static_cast<Index>(sampleNumber_.size()); }
 
@@ -94,8 +105,26 @@ public:
         std::lock_guard const lock(mutex_);
         put(Kind::child);
         put(static_cast<std::uint8_t>(side));
-        put(static_cast<std::uint32_t>(place));
+        put(static_cast<std::uint32_t>(firstPlace_ + place));
         put(target);
+    }
+
+    // What another search proved about the present claim, at a place of its own.
+    void twin(Index place, std::vector<std::uint8_t> const &records)
+    {
+        std::lock_guard const lock(mutex_);
+        put(Kind::twin);
+        put(static_cast<std::uint32_t>(place));
+        bytes_.insert(bytes_.end(), records.begin(), records.end());
+        put(Kind::abandoned);
+    }
+
+    // The places of searches that helped are not spoken of any more.
+    void forgetHelpers()
+    {
+        std::lock_guard const lock(mutex_);
+        put(Kind::forget);
+        put(static_cast<std::uint32_t>(helpers));
     }
 
     void bound(Weight value)

@@ -6,7 +6,7 @@ RootSearch::Worker::Worker(RootSearch &root, Index depth, Options const &options
     : root_(root), work_(root.problem_, options, control), node_(work_.root(depth))
 {
     work_.proof = proof;
-    work_.visitor = proof == nullptr ? nullptr : this;
+    work_.visitor = this;
     work_.endWhen(root.abandoned_);
 }
 
@@ -57,11 +57,38 @@ void RootSearch::Worker::settled(Index feature, Index first, Index last, Weight 
         root_.unwritten_.push_back(root_.settled_.back());
 }
 
-void RootSearch::Worker::visit(Node &node)
+void RootSearch::Worker::visit(Node &node, Weight cutoff)
 {
-    auto made = state(node.level());
     std::lock_guard const lock(root_.mutex_);
-    root_.cutPiece(std::move(made));
+    if (node.level() == 1 && root_.isAsking_)
+    {
+        root_.takeHelp(node, cutoff);
+        root_.publish(node, cutoff);
+    }
+    if (root_.isPieceWanted_ && !root_.isPieceForHelp_)
+        root_.cutPiece(state(node.level()));
+    else if (root_.isPieceWanted_ && node.level() == 0)
+        root_.cutPiece({});
+    root_.noteVisits();
+}
+
+void RootSearch::Worker::questionBegins()
+{
+    std::lock_guard const lock(root_.mutex_);
+    ++root_.question_;
+    root_.isAsking_ = true;
+    root_.asked_ = std::chrono::steady_clock::now();
+}
+
+void RootSearch::Worker::questionEnds()
+{
+    std::lock_guard const lock(root_.mutex_);
+    root_.isAsking_ = false;
+    root_.published_.reset();
+    root_.help_.clear();
+    if (std::exchange(root_.wasHelped_, false) && work_.proof != nullptr)
+        work_.proof->forgetHelpers();
+    root_.noteVisits();
 }
 
 // Above the node that is at work one range and one claim are open per level.
@@ -88,6 +115,7 @@ void RootSearch::Worker::load(Span<std::uint8_t const> bytes)
         work_.proof->ended(false);
         work_.proof->dropped();
     }
+    work_.proof->forgetHelpers();
 }
 
 bool RootSearch::Worker::giveAway(Index feature, Index first, Index end)
@@ -272,17 +300,68 @@ void RootSearch::cutPiece(std::vector<std::uint8_t> state)
     changed_.notify_all();
 }
 
-std::optional<ProofPiece> RootSearch::takePiece(double seconds)
+std::optional<ProofPiece> RootSearch::takePiece(double seconds, bool isForHelp)
 {
     if (proof_ == nullptr)
         throw std::invalid_argument("this search writes no proof");
     std::unique_lock lock(mutex_);
-    isPieceWanted_ = true;
+    isPieceWanted_ = isVisitDue_ = true;
+    isPieceForHelp_ = isForHelp;
     changed_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return piece_ || nRunning_ == 0; });
     if (!piece_ && nRunning_ == 0)
-        cutPiece(workers_.front()->state(0));
+        cutPiece(isForHelp ? std::vector<std::uint8_t>{} : workers_.front()->state(0));
     isPieceWanted_ = false;
     return std::exchange(piece_, std::nullopt);
+}
+
+// With the mutex locked: tell the question that a child of the root is at, if somebody wants to know.
+void RootSearch::publish(Node const &child, Weight cutoff)
+{
+    auto const seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - asked_).count();
+    if (leastSeconds_ < 0 || seconds < leastSeconds_)
+        return;
+    leastSeconds_ = -1;
+    published_ = child.question(cutoff);
+}
+
+// With the mutex locked, between two thresholds of the child: its records may go on with those of others.
+void RootSearch::takeHelp(Node &child, Weight cutoff)
+{
+    for (auto const &help : std::exchange(help_, {}))
+    {
+        for (auto const &[part, bound] : help.settled)
+            child.learn(part.feature, part.first, part.end, bound);
+        if (proof_ != nullptr && !help.records.empty())
+        {
+            proof_->twin(help.place, help.records);
+            wasHelped_ = true;
+        }
+        if (help.answer && help.answer->cost < cutoff)
+            child.answer(help.answer->cost, help.answer->tree);
+    }
+}
+
+std::optional<std::pair<Index, Question>> RootSearch::askQuestion(double leastSeconds)
+{
+    std::lock_guard const lock(mutex_);
+    if (workers_.size() > 1 || problem_.minLeaf > 0 || nRunning_ == 0)
+        return std::nullopt;
+    if (published_)
+        return std::pair(question_, *std::exchange(published_, std::nullopt));
+    leastSeconds_ = std::max(0.0, leastSeconds);
+    noteVisits();
+    return std::nullopt;
+}
+
+bool RootSearch::help(Index question, Help help)
+{
+    std::lock_guard const lock(mutex_);
+    if (!isAsking_ || question != question_ || nRunning_ == 0)
+        return false;
+    if (!help.settled.empty() || !help.records.empty() || help.answer)
+        help_.push_back(std::move(help));
+    noteVisits();
+    return true;
 }
 
 void RootSearch::load(Span<std::uint8_t const> state)

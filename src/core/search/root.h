@@ -13,8 +13,17 @@
 // A search may also be one of several, in threads, processes or on machines of their own: then it is given parts of the
 // root to start with, is told better costs from elsewhere (`offer`), gives parts back (`giveBack`) and says which
 // candidates it has settled with which bound (`takeSettled`), which holds whoever asks.
+//
+// Where there is nothing to give back at the root, a search can be helped with the question that it has just asked one
+// of the root's children (`askQuestion`): the same problem one level down, with weights of its own. Whoever helps is a
+// search of its own for that problem, begins with the thresholds that come last here, and what it settles or finds is
+// handed over
+// (`help`), which this search takes note of between two thresholds of the child. Nobody waits for anybody. In a proof
+// the helper's records stand in the claim that they are about, at places of their own (TWIN), until the question is
+// over.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -53,6 +62,15 @@ struct ProofPiece
     std::vector<std::uint8_t> state;
 };
 
+// What somebody else has settled of a question, or a tree that answers it.
+struct Help
+{
+    Index place;  // of the helper's root in the proof
+    std::vector<SettledPart> settled;
+    std::vector<std::uint8_t> records;
+    std::optional<FoundTree> answer;
+};
+
 struct StageReport
 {
     std::vector<FoundTree> trees;  // since the last report, each better than the one before
@@ -84,9 +102,11 @@ class RootSearch
         void settled(Index feature, Index first, Index last, Weight bound) override;
         void tell(Index side, Tree const &tree) override;
         [[nodiscard]] std::vector<std::pair<Index, Tree>> news() override;
-        // A piece was asked for.
-        [[nodiscard]] bool isDue() const override { return root_.isPieceWanted_.load(std::memory_order_relaxed); }
-        void visit(Node &node) override;
+        // Somebody asks for a piece or a question, or helps.
+        [[nodiscard]] bool isDue() const override { return root_.isVisitDue_.load(std::memory_order_relaxed); }
+        void visit(Node &node, Weight cutoff) override;
+        void questionBegins() override;
+        void questionEnds() override;
         [[nodiscard]] std::vector<std::uint8_t> state(Index level) const;
         void load(Span<std::uint8_t const> state);
         [[nodiscard]] Node const &node() const { return node_; }
@@ -108,7 +128,7 @@ class RootSearch
     std::atomic<Weight> target_{0};
     std::atomic<Index> nIdle_{0};
     std::atomic<bool> isAskedForWork_{false};
-    std::atomic<bool> isPieceWanted_{false};
+    std::atomic<bool> isVisitDue_{false};
     ProofLog *proof_;
 
     std::mutex mutex_;
@@ -119,6 +139,15 @@ class RootSearch
     std::vector<SettledPart> settled_;
     std::vector<SettledPart> unwritten_;  // settled since the last piece
     std::optional<ProofPiece> piece_;
+    bool isPieceWanted_ = false;
+    bool isPieceForHelp_ = false;  // cut at the root only, without a state
+    Index question_ = 0;           // number of the last question to a child of the root
+    bool isAsking_ = false;        // whether it is not answered yet
+    bool wasHelped_ = false;       // whether the records speak of helpers
+    double leastSeconds_ = -1;     // a question is wanted that has been asked for so long; negative: none
+    std::chrono::steady_clock::time_point asked_;
+    std::optional<Question> published_;
+    std::vector<Help> help_;
     struct Told
     {
         Worker const *by;
@@ -141,6 +170,9 @@ class RootSearch
     void report(Weight cost, Tree const &tree);
     void runWorker(Worker &worker);
     void cutPiece(std::vector<std::uint8_t> state);
+    void publish(Node const &child, Weight cutoff);
+    void takeHelp(Node &child, Weight cutoff);
+    void noteVisits() { isVisitDue_ = isPieceWanted_ || leastSeconds_ >= 0 || !help_.empty(); }
 
 public:
     // With a proof to be written there is one thread, so that its records stand in order.
@@ -174,13 +206,19 @@ public:
     [[nodiscard]] std::vector<SettledPart> takeSettled();
     // With a proof: what was written and settled since the last piece, and the state behind it; nothing if the thread
     // does not come to an end of a threshold within so many seconds.
-    [[nodiscard]] std::optional<ProofPiece> takePiece(double seconds);
+    [[nodiscard]] std::optional<ProofPiece> takePiece(double seconds, bool isForHelp = false);
+    // The question to a child of the root that is being searched, if it has been for so many seconds, and its number;
+    // if none is known yet, the next call may find one. For searches of one thread.
+    [[nodiscard]] std::optional<std::pair<Index, Question>> askQuestion(double leastSeconds);
+    // Whether the question is still open, and the help was taken.
+    bool help(Index question, Help help);
     // Go on from the state of a search that has ended, behind its records: claims that were open are given up. For a
     // search with a proof that has not begun.
     void load(Span<std::uint8_t const> state);
     // Thresholds of a feature that need to be searched.
     [[nodiscard]] Index nCandidates(Index feature);
     [[nodiscard]] Index nFeatures() const { return problem_.nFeatures; }
+    [[nodiscard]] Problem const &problem() const { return problem_; }
 
     // A tree of interest costs less than this. After a stage in which all items were settled: no tree does.
     [[nodiscard]] Weight cutoff() const { return std::min(target_.load(), best_.load() - problem_.step + 1); }

@@ -20,8 +20,9 @@ from importlib import import_module
 from typing import Any
 
 from hardwood.errors import HardwoodError, InvalidInputError, MissingEngineError
+from hardwood.solvers.search.helping import Help, Question, RootPart
 from hardwood.solvers.search.model import SearchModel
-from hardwood.solvers.search.station import Commission, Duty, News, RootPart, Station, Streams
+from hardwood.solvers.search.station import Commission, Duty, News, Station, Streams
 
 LEASE = 30.0
 """Seconds that a station searches on after its last slice."""
@@ -102,8 +103,8 @@ def do_slice(commission: Commission, task: Slice) -> SliceNews:
         news = station.news(0.0 if is_last else min(LOOK, left), writes=is_last)
         told.trees += news.trees
         told.settled += news.settled
-        if is_last or news.is_done:
-            told.piece = news.piece
+        if is_last or news.is_done or news.help is not None:
+            told.piece, told.help = news.piece, news.help
             told.is_done, told.counters = news.is_done, news.counters
             break
     station.control.set_time_left(LEASE)
@@ -152,6 +153,25 @@ def take_back(search: str, slot: str) -> list[RootPart]:
     return [] if seat is None else seat.station.give_back()
 
 
+def ask_question(search: str, slot: str) -> Question | None:
+    """Return the question that a station on this worker may be helped with."""
+    seat = _SEATS.get((search, slot))
+    return None if seat is None else seat.station.ask_question()
+
+
+def take_help(search: str, slot: str, question: int, place: int, given: Help) -> bool:
+    """Hand over what a helper found out to a station on this worker."""
+    seat = _SEATS.get((search, slot))
+    return seat is not None and seat.station.take_help(question, place, given)
+
+
+def end_help(search: str, slot: str) -> None:
+    """Let a station on this worker help no more."""
+    seat = _SEATS.get((search, slot))
+    if seat is not None:
+        seat.station.end_help()
+
+
 def end_search(search: str) -> None:
     """End the stations of a search on this worker."""
     with _LOCK:
@@ -170,6 +190,7 @@ class _Slot:
     turn: int = 0
     future: Any = None
     offered: int = -1  # the stream for a new station
+    helps: bool = False
 
 
 class Workers:
@@ -177,6 +198,7 @@ class Workers:
 
     def __init__(self, client: Any, commission: Commission, streams: Streams) -> None:
         self._client = client
+        self._closed: type[Exception] = import_module("distributed.client").ClosedClientError
         self._commission = commission
         self._streams = streams
         self._search = uuid.uuid4().hex
@@ -212,16 +234,18 @@ class Workers:
 
     def _asked(self, call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         """Return the answer of the cluster, None if there is none."""
+        if self._client.status != "running":
+            return None  # it looks for its scheduler, and would wait for that
         try:
             return call(*arguments, **named)
-        except (OSError, TimeoutError, RuntimeError, ValueError):
+        except (OSError, TimeoutError, RuntimeError, ValueError, self._closed):
             # Connections break with all of these, as the moment will have it; `slots` notices if nothing works.
             return None
 
     def _drop(self, slot: _Slot) -> None:
         """Forget a station whose worker is gone; others go on with what it told."""
         if slot.future is not None:
-            slot.future.cancel()
+            self._asked(slot.future.cancel)
         self._end_stream(slot)
 
     def _end_stream(self, slot: _Slot) -> None:
@@ -237,8 +261,9 @@ class Workers:
         if slot is None:
             return
         least, most, share = SLICE
-        seconds = min(max(share * (time.monotonic() - self._began), least), most)
-        if duty is not None and duty.parts is not None:
+        slot.helps = duty.question is not None if duty is not None else slot.helps
+        seconds = least if slot.helps else min(max(share * (time.monotonic() - self._began), least), most)
+        if duty is not None and duty.is_at_root:
             self._best = min(self._best, duty.best)
         state = b""
         if duty is not None:
@@ -303,12 +328,29 @@ class Workers:
 
     def give_back(self, slot: str) -> list[RootPart]:
         """Return parts that a station has not begun."""
+        return self._answered_by(slot, take_back) or []
+
+    def ask_question(self, slot: str) -> Question | None:
+        """Return the question that a station may be helped with."""
+        answer: Question | None = self._answered_by(slot, ask_question)
+        return answer
+
+    def take_help(self, slot: str, question: int, place: int, given: Help) -> bool:
+        """Hand over what a helper found out."""
+        return bool(self._answered_by(slot, take_help, question, place, given))
+
+    def end_help(self, slot: str) -> None:
+        """Let a station help no more."""
+        self._answered_by(slot, end_help)
+
+    def _answered_by(self, slot: str, call: Callable[..., Any], *arguments: Any) -> Any:
+        """Return the answer of a station; None if there is none."""
         there = self._slots.get(slot)
         if there is None:
-            return []
+            return None
         run = self._client.run
-        answer = self._asked(run, take_back, self._search, slot, workers=[there.address], on_error="ignore")
-        return (answer or {}).get(there.address) or []
+        answer = self._asked(run, call, self._search, slot, *arguments, workers=[there.address], on_error="ignore")
+        return (answer or {}).get(there.address)
 
     def close(self) -> None:
         """End all dutys."""

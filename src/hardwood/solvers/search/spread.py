@@ -3,7 +3,8 @@
 The root is a list of candidates, each to be settled: no tree that splits there costs less than the cutoff. What is
 settled holds for good, whoever proved it. So all that a search has to keep is a number per candidate (`Ledger`); parts
 of the root are handed out to stations, in threads or on machines, and what comes back raises the numbers. Who has
-nothing left to do is given half of what another one has not begun. A station that dies costs what it had not yet told.
+nothing left to do is given half of what another one has not begun, or helps it (`hardwood.solvers.search.helping`). A
+station that dies costs what it had not yet told.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ from hardwood.errors import InvalidInputError
 from hardwood.proofs.checkpoint import SavedSearch
 from hardwood.proofs.members import Settled
 from hardwood.solvers.run import Run
+from hardwood.solvers.search.helping import Help, Question, Questions, RootPart
 from hardwood.solvers.search.model import SearchModel
 from hardwood.solvers.search.options import core_options
 from hardwood.solvers.search.root import POLL, stages_of
-from hardwood.solvers.search.station import Commission, Duty, News, RootPart, Station, Streams
+from hardwood.solvers.search.station import Commission, Duty, News, Station, Streams
 from hardwood.tree.index_tree import IndexTree
 
 PARTS_PER_STATION = 16
@@ -87,6 +89,15 @@ class Team(Protocol):
     def give_back(self, slot: str) -> list[RootPart]:
         """Return parts that a station has not begun."""
 
+    def ask_question(self, slot: str) -> Question | None:
+        """Return the question that a station may be helped with."""
+
+    def take_help(self, slot: str, question: int, place: int, given: Help) -> bool:
+        """Hand over what a helper found out; whether the question is still open."""
+
+    def end_help(self, slot: str) -> None:
+        """Let a station help no more."""
+
     def close(self) -> None:
         """End all dutys."""
 
@@ -129,6 +140,18 @@ class Threads:
         """Return parts that a station has not begun."""
         return self._stations[slot].give_back()
 
+    def ask_question(self, slot: str) -> Question | None:
+        """Return the question that a station may be helped with."""
+        return self._stations[slot].ask_question()
+
+    def take_help(self, slot: str, question: int, place: int, given: Help) -> bool:
+        """Hand over what a helper found out."""
+        return self._stations[slot].take_help(question, place, given)
+
+    def end_help(self, slot: str) -> None:
+        """Let a station help no more."""
+        self._stations[slot].end_help()
+
     def close(self) -> None:
         """End all dutys."""
         for station in self._stations.values():
@@ -162,6 +185,9 @@ class _Spread:
         self.best = model.in_parts(run.best_objective)
         self.doing: dict[str, Duty] = {}
         self.queue: list[RootPart] = []
+        self.questions = Questions()
+        # What an effort allows would be spent on what nobody may need.
+        self.can_help = model.depth > 2 and model.problem.min_samples_leaf == 0 and run.options["effort"] is None
         self.has_given_up = False
         self.written = Ledger([len(bound) for bound in self.ledger.bound])
         if saved is not None:
@@ -198,7 +224,7 @@ class _Spread:
             self._report_bound()
             if self.run.should_stop():
                 return False
-            if not self.queue and not any(duty.parts for duty in self.doing.values()):
+            if not self.queue and not any(duty.is_at_root for duty in self.doing.values()):
                 self.queue = self._in_pieces(self.ledger.open_parts(target))
                 if not self.queue:
                     return True
@@ -222,7 +248,9 @@ class _Spread:
         slots = self.team.slots()
         for slot in [slot for slot in self.doing if slot not in slots]:
             lost = self.doing.pop(slot)
-            self.queue += lost.parts or ()
+            self.queue += lost.parts or () if lost.is_at_root else ()
+            self.questions.forget(slot)
+            self.questions.end_help(lost.asker, slot)
         idle = [slot for slot in slots if slot not in self.doing]
         if idle and not self.is_scouted and all(duty.parts is not None for duty in self.doing.values()):
             self._give(idle.pop(0), Duty(None, seconds=self.run.remaining(), tree=self.run.best_index_tree))
@@ -232,9 +260,38 @@ class _Spread:
         for k, slot in enumerate(idle):
             n = -(-len(self.queue) // (len(idle) - k))
             if n == 0:
+                self._let_help(idle[k:])
                 return
             parts, self.queue = self.queue[:n], self.queue[n:]
             self._give(slot, Duty(parts, target, self.best))
+
+    def _let_help(self, idle: Sequence[str]) -> None:
+        """Let stations without work help those that have some."""
+        if not self.can_help:
+            return
+        askers = [slot for slot, duty in self.doing.items() if duty.is_at_root and not self.questions.is_known(slot)]
+        for asker in askers[:MOST_ASKED]:
+            question = self.team.ask_question(asker)
+            if question is not None:
+                self.questions.note(asker, question)
+        for slot in idle:
+            found = self.questions.share_out(slot)
+            if found is None:
+                return
+            asker, question, parts, place = found
+            self._give(slot, Duty(parts, question=question, asker=asker, place=place))
+
+    def _hand_over(self, slot: str, duty: Duty, news: News) -> None:
+        """Tell whoever asked what a helper has found out; if it does not want to know, the helper is free."""
+        assert duty.question is not None
+        number = duty.question.number
+        is_open = self.team.take_help(duty.asker, number, duty.place, news.help or Help())
+        if not is_open:
+            self.questions.forget(duty.asker, number)
+            self.team.end_help(slot)
+        if news.is_done:
+            self.doing.pop(slot)
+            self.questions.end_help(duty.asker, slot)
 
     def _give(self, slot: str, duty: Duty) -> None:
         self.doing[slot] = duty
@@ -245,7 +302,7 @@ class _Spread:
         open_by_slot = {
             slot: sum(end - first for _, first, end in self.ledger.open_parts(duty.target, duty.parts))
             for slot, duty in self.doing.items()
-            if duty.parts
+            if duty.is_at_root and duty.parts
         }
         for slot in sorted(open_by_slot, key=lambda one: -open_by_slot[one])[:MOST_ASKED]:
             if open_by_slot[slot] < 2:
@@ -259,6 +316,10 @@ class _Spread:
         """Take in what the stations have to say."""
         began = time.thread_time()
         for slot, stream, news in self.team.news(seconds, writes=writes):
+            duty = self.doing.get(slot)
+            if duty is not None and duty.question is not None:
+                self._hand_over(slot, duty, news)
+                continue
             self.ledger.note(news.settled)
             if self.saved is not None and news.piece is not None:
                 self.saved.keep_piece(stream, news.piece)
@@ -266,7 +327,8 @@ class _Spread:
             for cost, tree in news.trees:
                 self._take_tree(cost, tree)
             if news.is_done:
-                duty = self.doing.pop(slot, None)
+                self.doing.pop(slot, None)
+                self.questions.forget(slot)
                 if duty is not None and duty.parts is None:
                     self._note_scouted()
                 elif duty is not None:

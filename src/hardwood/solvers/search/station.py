@@ -20,19 +20,14 @@ from hardwood.proofs.members import Piece, Settled, packed_piece, unpacked_state
 from hardwood.proofs.writer import PlainRanks, numbers_of_samples, plain_to_indices
 from hardwood.solvers.run import Run
 from hardwood.solvers.search.first_trees import find_first_trees
+from hardwood.solvers.search.helping import UNTIL_PIECE, Help, Helper, Question, RootPart, question_of
 from hardwood.solvers.search.model import SearchModel, tree_of
 from hardwood.solvers.search.options import core_options
 from hardwood.solvers.stopping import Interrupt, TimeLimit
 from hardwood.tree.index_tree import IndexTree
 
-UNTIL_PIECE = 20.0
-"""Seconds to wait for a search to come to the end of a threshold; that takes milliseconds."""
-
 PATIENCE = 1.0
 """Seconds that a search for trees is waited for which was asked to end; it ends at its next look."""
-
-RootPart = tuple[int, int, int]
-"""Feature, first and end of a range of candidates at the root."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +70,8 @@ class Duty:
         How long trees may be looked for.
     tree : IndexTree or None
         The best one so far.
+    question : Question or None
+        Of the station `asker`, to be helped with: the parts are of its root. `place` is for the proof.
     """
 
     parts: Sequence[RootPart] | None
@@ -82,6 +79,14 @@ class Duty:
     best: int = 0
     seconds: float = np.inf
     tree: IndexTree | None = None
+    question: Question | None = None
+    asker: str = ""
+    place: int = 0
+
+    @property
+    def is_at_root(self) -> bool:
+        """Whether parts of the root are settled."""
+        return self.parts is not None and self.question is None
 
 
 @dataclass
@@ -96,6 +101,8 @@ class News:
         Parts of the root, with what every tree there costs at least.
     piece : Piece or None
         The next piece of the stream; None where none is written, or not now.
+    help : Help or None
+        For whoever asked the question.
     is_done : bool
         Whether the duty is done, or nothing more can be done about it.
     counters : dict
@@ -105,6 +112,7 @@ class News:
     trees: list[tuple[int | None, IndexTree]] = field(default_factory=list)
     settled: list[Settled] = field(default_factory=list)
     piece: Piece | None = None
+    help: Help | None = None
     is_done: bool = False
     counters: dict[str, dict[str, int]] = field(default_factory=dict)
 
@@ -153,11 +161,17 @@ class Station:
             except ValueError as error:
                 raise InvalidInputError(f"the checkpoint cannot be gone on from: {error}") from error
         self._scout: _Scout | None = None
+        self._helper: Helper | None = None
 
     def begin(self, duty: Duty) -> None:
         """Begin an duty; returns at once."""
         if duty.parts is None:
             self._scout = _Scout(self.commission, self._model, duty)
+        elif duty.question is not None:
+            options, writes = core_options(self.commission.options), self.commission.writes_proof
+            self._helper = Helper(
+                duty.question, duty.parts, duty.place, self._plain, options, self.control, writes_proof=writes
+            )
         else:
             self._core.start(duty.target, duty.best, duty.parts)
 
@@ -175,6 +189,11 @@ class Station:
             if is_over:
                 self._scout = None
             return News([(None, tree) for tree in trees], is_done=is_over)
+        if self._helper is not None:
+            help_, is_over = self._helper.news(seconds, writes=writes)
+            if is_over:
+                self.end_help()
+            return News(help=help_, is_done=is_over)
         found, _, _, is_running = self._core.wait(seconds)
         news = News(is_done=not is_running)
         if found:
@@ -198,11 +217,26 @@ class Station:
 
     def give_back(self) -> list[RootPart]:
         """Return parts that were not begun yet."""
-        return [] if self._scout is not None else self._core.give_back()
+        return [] if self._scout is not None or self._helper is not None else self._core.give_back()
+
+    def ask_question(self) -> Question | None:
+        """Return the question to a child of the root that is worth helping with; the next call may find one."""
+        return None if self._scout is not None or self._helper is not None else question_of(self._core)
+
+    def take_help(self, question: int, place: int, given: Help) -> bool:
+        """Take note of what a helper found out; whether the question is still open."""
+        return self._core.help(question, place, given.settled, given.records, given.tree)
+
+    def end_help(self) -> None:
+        """Help no more."""
+        if self._helper is not None:
+            self._helper.stop()
+        self._helper = None
 
     def request_stop(self) -> None:
         """Ask whatever runs to end; returns at once."""
         self.control.request_stop()
+        self.end_help()
         if self._scout is not None:
             self._scout.request_stop()
 

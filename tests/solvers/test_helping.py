@@ -1,0 +1,142 @@
+"""Help with the next level of a search: the same answer, and records that the checker accepts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hardwood_checker
+from hardwood import Problem, Result, solve
+from hardwood.proofs.checkpoint import Checkpoint, open_checkpoint
+from hardwood.solvers.result import Status
+from hardwood.solvers.search import helping, spread
+from hardwood.solvers.search.helping import FIRST_PLACE, Help, Question, Questions, _halved
+from hardwood.solvers.search.model import SearchModel
+from hardwood.solvers.search.solver import SearchSolver
+from hardwood.solvers.search.station import Commission, Duty, News, Station
+
+SEED = 20261119
+
+
+def problem_of(seed: int, n: int, depth: int, n_features: int = 4) -> tuple[Any, Any, Problem]:
+    rng = np.random.default_rng([SEED, seed])
+    X = rng.integers(0, 60, (n, n_features)) / 10
+    y = (X[:, 0] + rng.normal(0, 8, n) > 3).astype(int)
+    return X, y, Problem.from_data(X, y, 0.1, depth)
+
+
+def help_once(asker: Station, helper: Station, question: Question, place: int, *, is_honest: bool = True) -> int:
+    """Help with a question until it is over; how much was taken."""
+    _, parts = _halved(list(question.open))
+    if not parts:
+        return 0
+    helper.begin(Duty(parts, question=question, place=place))
+    taken = 0
+    while True:
+        news = helper.news(0.001, writes=True)
+        given = news.help or Help()
+        if not is_honest:
+            given = Help([(feature, first, end, question.target) for feature, first, end in parts])
+        is_open = asker.take_help(question.number, place, given)
+        taken += is_open and bool(given.settled or given.tree)
+        if news.is_done:
+            return taken
+        if not is_open:
+            helper.end_help()
+            return taken
+
+
+def prove_with_help(problem: Problem, result: Result, path: Path, *, is_honest: bool = True) -> int:
+    """Prove the optimum with one station that another one helps, and leave the proof; how much help was taken."""
+    options = {option.name: option.default for option in SearchSolver.options}
+    with open_checkpoint(Checkpoint(path), problem) as saved:
+        commission = Commission(problem, options, 0, writes_proof=True)
+        models = (SearchModel.of(problem), saved.model)
+        asker, helper = Station(commission, models, 0), Station(commission, models, 1)
+        best = saved.model.in_parts(result.objective)
+        ledger = spread.Ledger([asker._core.n_candidates(j) for j in range(problem.n_features)])
+        asker.begin(Duty(ledger.open_parts(1), best, best))
+        number, n_helpers, taken, news = 0, 0, 0, News()
+        while not news.is_done:
+            news = asker.news(0.0, writes=False)
+            ledger.note(news.settled)
+            question = asker.ask_question()
+            if question is not None:
+                n_helpers = 1 if question.number != number else n_helpers + 1
+                number = question.number
+                taken += help_once(asker, helper, question, FIRST_PLACE * n_helpers, is_honest=is_honest)
+        assert news.piece is not None
+        saved.keep_piece(0, news.piece)
+        proven = ledger.least or 0
+        assert saved.model.next_cost(proven) >= best
+        assert result.tree is not None
+        saved.finish(result.tree, result.objective, proven)
+    return taken
+
+
+def test_what_helpers_settle_is_part_of_the_proof(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    print(f"seed {SEED}")
+    monkeypatch.setattr(helping, "LEAST_SECONDS", 0.0)
+    twins = 0
+    for seed in range(6):
+        X, y, problem = problem_of(seed, (60, 200)[seed % 2], 4 - seed % 2)
+        result = solve(problem)
+        taken = prove_with_help(problem, result, tmp_path / f"{seed}.hwp")
+        verdict = hardwood_checker.check(tmp_path / f"{seed}.hwp", X, y)
+        assert verdict.is_optimal, seed
+        assert float(verdict.bound) == result.objective
+        twins += verdict.records.get("TWIN", 0)
+        assert taken >= verdict.records.get("TWIN", 0)
+    assert twins > 0
+
+
+def test_help_that_is_not_proven_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(helping, "LEAST_SECONDS", 0.0)
+    for seed in range(20):
+        X, y, problem = problem_of(seed, 60, 4)
+        if prove_with_help(problem, solve(problem), tmp_path / f"{seed}.hwp", is_honest=False) > 0:
+            with pytest.raises(hardwood_checker.Refused, match="only proven"):
+                hardwood_checker.check(tmp_path / f"{seed}.hwp", X, y)
+            return
+    pytest.fail("no help was ever taken")
+
+
+def test_more_stations_than_parts_of_the_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(helping, "LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(spread, "POLL", 0.001)
+    X, y, problem = problem_of(3, 60, 4)
+    result = solve(problem, checkpoint=tmp_path / "run.hwp", n_jobs=12)
+    assert (result.objective, result.status) == (solve(problem).objective, Status.OPTIMAL)
+    assert hardwood_checker.check(tmp_path / "run.hwp", X, y).is_optimal
+
+
+def test_the_later_half_is_given_away_the_last_ones_first() -> None:
+    assert _halved([(0, 0, 4), (1, 0, 2)]) == ([(0, 0, 3)], [(1, 0, 2), (0, 3, 4)])
+    assert _halved([(2, 5, 6)]) == ([(2, 5, 6)], [])
+    rng = np.random.default_rng(SEED)
+    for _ in range(50):
+        parts = [(j, int(a), int(a + b)) for j, (a, b) in enumerate(rng.integers(1, 9, (5, 2)))]
+        stays, given = _halved(parts)
+        cells = [(f, k) for part in (stays, given) for f, a, b in part for k in range(a, b)]
+        assert sorted(cells) == [(f, k) for f, a, b in parts for k in range(a, b)]
+
+
+def test_places_of_helpers_are_never_used_twice_for_one_question() -> None:
+    question = Question(5, np.arange(3), np.ones(3, int), 9, [(0, 0, 8)])
+    questions = Questions()
+    questions.note("a", question)
+    first, second = questions.share_out("b"), questions.share_out("c")
+    assert first is not None
+    assert second is not None
+    questions.note("a", question)  # asked again, for what is left
+    third = questions.share_out("b")
+    assert third is not None
+    assert len({first[3], second[3], third[3]}) == 3
+    assert questions.is_known("a")
+    questions.forget("a", 4)
+    assert questions.is_known("a")
+    questions.forget("a", 5)
+    assert questions.share_out("b") is None
