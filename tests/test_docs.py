@@ -181,7 +181,8 @@ def test_every_table_that_a_page_includes_can_be_made() -> None:
     known = {name.replace(".", "-") for name in runs()} | {"history", "options"}
     for page in PAGES:
         for name in re.findall(r"^```\{results\} ([\w-]+)", page.read_text(encoding="utf-8"), re.MULTILINE):
-            of_experiment = name.startswith(("table", "optimality", "epsilons", "runtime", "xor"))
+            ours = tuple(f"ensembles-{one}" for one in ("aggregate", "instances", "pairs", "seeds"))
+            of_experiment = name.startswith(("table", "optimality", "epsilons", "runtime", "xor", *ours))
             assert name in known or of_experiment, f"{page.name} includes {name}, which no command writes"
 
 

@@ -19,7 +19,7 @@ from hardwood import (
     load_model,
 )
 from hardwood.ensembles.boosting import BoostingLearner
-from hardwood.ensembles.boosting.selection import choose_rounds
+from hardwood.ensembles.boosting.selection import certified_curve, smoothed
 from hardwood.problem.problem import prepare
 
 
@@ -67,8 +67,12 @@ def test_no_round_at_all_can_be_the_best_choice() -> None:
     X, y = rng.random((90, 2)), (rng.random(90) < 0.3).astype(int)
     problem = prepare(X, y, 0.3, 1)
     folds = list(StratifiedKFold(3).split(X, y))
-    choice = choose_rounds(problem, problem, folds, BoostingLearner(10), (1, 2))
-    constant = np.mean([np.mean(y[test] == 0) for _, test in folds])
-    assert choice.curves[1][0] == pytest.approx(constant)
-    assert choice.score == max(curve.max() for curve in choice.curves.values())
-    assert choice.rounds == int(np.argmax(choice.curves[choice.max_depth]))
+    curves = [certified_curve(BoostingLearner(10), problem.take(a), problem.take(b)) for a, b in folds]
+    assert [curve[0] for curve in curves] == [np.mean(y[test] == 0) for _, test in folds]
+    assert int(np.argmax(np.mean(curves, axis=0))) == 0
+
+
+def test_rounds_are_judged_together_with_their_neighbours() -> None:
+    curve = np.array([0.5, 0.6, 0.9, 0.6, 0.6])
+    assert smoothed(curve, 1) == pytest.approx([1.6 / 3, 2 / 3, 0.7, 0.7, 0.6])
+    assert smoothed(curve, 0).tolist() == curve.tolist()

@@ -15,7 +15,7 @@ from hardwood.data.datasets import Dataset
 from hardwood.data.fields import Fields
 from hardwood.evaluation.methods import find_method
 from hardwood.experiments import ensembles, tables
-from hardwood.experiments.cells import cell_from_fields, key_of
+from hardwood.experiments.cells import FitCell, cell_from_fields, key_of
 from hardwood.experiments.ensembles import ENSEMBLES, EnsembleCell
 from hardwood.experiments.grid import Grid
 from hardwood.experiments.grid_file import load_grid
@@ -132,9 +132,11 @@ def test_a_grid_with_boosting_runs_to_its_tables(tmp_path: Path, monkeypatch: py
     assert any(note.startswith("boosting: radius_factor 1.0 or 1.5") for note in shown["small-aggregate"].notes)
 
 
-def test_seeds_are_run_one_after_another_and_cheap_methods_first() -> None:
-    order = [(cell.seed, cell.kind) for cell in cells_of(small_grid(), Log())]  # type: ignore[union-attr]
-    assert order == sorted(order, key=lambda pair: (pair[0], pair[1] == "ensemble"))
+def test_seeds_and_their_instances_are_run_one_after_another() -> None:
+    cells = [cell for cell in cells_of(small_grid(), Log()) if isinstance(cell, FitCell | EnsembleCell)]
+    order = [(cell.seed, cell.dataset == "blobs", cell.kind == "ensemble") for cell in cells]
+    assert order == sorted(order)
+    assert len(set(order)) == 8
 
 
 def test_only_selections_take_ensembles(tmp_path: Path) -> None:

@@ -310,7 +310,8 @@ def test_an_interrupted_fit_is_not_a_result(tmp_path: Path, monkeypatch: pytest.
     def interrupted(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(GreedyLearner, "grow", interrupted)
+    for name in ("grow", "grow_tree"):
+        monkeypatch.setattr(GreedyLearner, name, interrupted)
     with pytest.raises(KeyboardInterrupt):
         run(grid, tmp_path / "results.jsonl")
     assert read_log(tmp_path / "results.jsonl").cells == {}

@@ -163,6 +163,30 @@ class EnsembleCell:
         ), int(test.is_open.sum())
 
 
+def choose_ensemble(
+    part: Split, radius: float, method: str, settings: dict[str, Any], n_folds: int, seed: int = 0
+) -> tuple[dict[str, Any], float, Ensemble]:
+    """Return the parameters that do best on the folds, how well they do there, and what they learn from all of it.
+
+    Parameters
+    ----------
+    part : Split
+        Only its training part is looked at.
+    radius : float
+    method : str
+        "boosting", "forest" or "optimal-forest".
+    settings : dict
+        As in `ENSEMBLES`.
+    n_folds, seed : int
+    """
+    draws = min(max(1, round(settings["judged_samples"] / len(part.y_train))), MOST_DRAWS)
+    folds = [fold for draw in range(draws) for fold in stratified_folds(part.y_train, n_folds, seed + draw)]
+    family = _Boosting if method == "boosting" else _Forest
+    chooser = family(part, radius, settings["fixed"], seed)
+    chosen, score = _best(chooser, _candidates(settings["choices"]), folds)
+    return chosen, score, chooser.learn(chosen)
+
+
 def _candidates(choices: dict[str, list[Any]]) -> Iterator[dict[str, Any]]:
     for values in product(*choices.values()):
         yield dict(zip(choices, values, strict=True))

@@ -43,14 +43,15 @@ def final_cell(
 def cells_of(grid: Grid, log: Log) -> Iterator[Cell]:
     """Yield the cells that are known to belong to the experiment, given the results so far; some more than once.
 
-    Seeds come one after another, and methods in their order, so that what is stopped halfway has whole seeds.
+    Seeds come one after another, and within a seed instances with all their methods, so that what is stopped halfway
+    compares the methods on whole instances.
     """
     if grid.kind == "curve":
         yield from map(CurveCell, grid.datasets)
         return
     if grid.bounds:
         yield from (BoundCell(*instance, seed) for instance, seed in product(grid.instances, grid.seeds))
-    for seed, method, instance in product(grid.seeds, grid.methods, grid.instances):
+    for seed, instance, method in product(grid.seeds, grid.instances, grid.methods):
         if grid.kind == "fit":
             yield from (grid.fit_cell(instance, method, seed, Candidate(depth)) for depth in grid.depths)
             continue
