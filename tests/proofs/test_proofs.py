@@ -68,7 +68,7 @@ def join(header: dict[str, Any], records: bytes | bytearray, path: Path) -> None
     path.write_bytes(gzip.compress(content, 1))
 
 
-SIZES = {1: 12, 3: 0, 4: 4, 5: 13, 6: 0, 7: 0, 8: 0, 9: 0, 11: 8, 12: 0, 13: 0}
+SIZES = {1: 12, 3: 0, 4: 4, 5: 13, 6: 0, 7: 0, 8: 0, 9: 0, 11: 8, 12: 0, 13: 0, 15: 4, 16: 4}
 SIZE_OF_ONE = {2: 8, 10: 16, 14: 1}
 
 
@@ -89,7 +89,7 @@ def places(records: bytes | bytearray) -> list[tuple[int, int, int]]:
 def damage(rng: random.Random, header: dict[str, Any], records: bytearray) -> str:
     """Change a proof in one meaningful way; returns what was done."""
     found = places(records)
-    kinds = "claim drop swap number share bytes cut twice tree attack heavy reset note"
+    kinds = "claim drop swap number share bytes cut twice tree attack heavy reset note twin twin forget"
     kind = rng.choice(kinds.split())
     if kind == "claim":
         header["claim"]["bound"] += rng.choice([1, 65536, 10**6])
@@ -111,6 +111,11 @@ def damage(rng: random.Random, header: dict[str, Any], records: bytearray) -> st
     elif kind in ("reset", "note"):
         _, start, _ = rng.choice(found)
         records[start:start] = bytes([13]) if kind == "reset" else bytes([14, 3, 0, 0, 0, 1, 2, 12])
+    elif kind in ("twin", "forget"):
+        _, start, _ = rng.choice([place for place in found if place[0] in (1, 6, 7)] or found)
+        code = bytes([15 if kind == "twin" else 16]) + struct.pack("<I", rng.randrange(6))
+        (_, a, b), (_, c, d) = sorted([rng.choice(found), rng.choice(found)], key=lambda place: place[1])
+        records[start:start] = code + (records[a:d] + bytes([7]) if kind == "twin" else b"")
     elif kind == "cut":
         del records[rng.randrange(len(records)) :]
     elif kind == "tree":
