@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -179,6 +181,18 @@ def test_convergence_ends_where_the_result_does() -> None:
     assert "proven" in texts(ax)
     with pytest.raises(InvalidInputError, match="neither a Result"):
         plot_convergence(3)
+
+
+def test_time_is_logarithmic_where_it_spans_orders_of_magnitude() -> None:
+    def course(*seconds: float) -> Any:
+        points = tuple(TracePoint(second, 9 - k, k) for k, second in enumerate(seconds))
+        return replace(CLF.result_, trace=points, runtime=seconds[-1])
+
+    assert plot_convergence(course(0.1, 0.11)).get_xscale() == "linear"
+    assert plot_convergence(course(0.1, 5.0)).get_xscale() == "log"
+    assert plot_convergence({"a": course(0.1, 0.2), "b": course(3.0, 4.0)}).get_xscale() == "log"
+    assert plot_convergence(course(0.1, 0.11), log=True).get_xscale() == "log"
+    plt.close("all")
 
 
 def test_without_matplotlib_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

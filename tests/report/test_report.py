@@ -166,7 +166,7 @@ def test_a_row_opens_its_tree_and_its_nodes_tell_what_an_attacker_can_do(page: A
     assert len(find(page, "#node .scroll tbody tr")) == min(25, across)
     leaf = tree["left"].index(-1)
     press(page, f'#tree [data-node="{leaf}"]')
-    assert f"{sum(nodes[leaf]['reach'])} training samples can be made to end here" in find(page, "#node")[0].text
+    assert f"{sum(nodes[leaf]['reach'])} samples can be made to end here" in find(page, "#node")[0].text
     assert find(page, f'#tree .chosen[data-node="{leaf}"]')
     assert find(page, "#convergence svg")
     press(page, "#close")

@@ -47,7 +47,7 @@ def _course_of(item: Any) -> Result | _Course:
     return result
 
 
-def plot_convergence(results: Any, ax: Axes | None = None, *, log: bool = True) -> Axes:
+def plot_convergence(results: Any, ax: Axes | None = None, *, log: bool | None = None) -> Axes:
     """Draw the best objective and the proven bound over time.
 
     Parameters
@@ -55,10 +55,11 @@ def plot_convergence(results: Any, ax: Axes | None = None, *, log: bool = True) 
     results : Result, fitted estimator, model of 'hardwood fit', or mapping of name to any of these
     ax : matplotlib axes or None
         Where to draw; new axes if None.
-    log : bool
-        Whether time is drawn on a logarithmic scale.
+    log : bool or None
+        Whether time is drawn on a logarithmic scale; by default where it spans more than a factor of ten.
     """
     ax = new_axes() if ax is None else ax
+    ends: list[float] = []
     for k, (name, item) in enumerate(named_models(results, "").items()):
         result = _course_of(item)
         # From the first tree on; before it there is nothing to compare the bound with.
@@ -66,8 +67,9 @@ def plot_convergence(results: Any, ax: Axes | None = None, *, log: bool = True) 
         seconds = np.array([point.seconds for point in trace] + [result.runtime])
         objective = np.array([point.objective for point in trace] + [result.objective])
         bound = np.array([point.bound for point in trace] + [result.bound])
-        if log:
+        if log is not False:
             seconds = np.maximum(seconds, 1e-3)
+        ends += [float(seconds.min()), float(seconds.max())]
         label = shown(name or result.solver)
         colour = colour_of(k)
         ax.step(seconds, objective, where="post", color=colour, linewidth=1.8, label=f"{label}: best tree")
@@ -89,7 +91,7 @@ def plot_convergence(results: Any, ax: Axes | None = None, *, log: bool = True) 
                 "proven", (seconds[-1], objective[-1]), xytext=(9, -4), textcoords="offset points",
                 color=colour,
             )  # fmt: skip
-    if log:
+    if log or (log is None and max(ends) > 10 * min(ends)):
         ax.set_xscale("log")
     ax.set_xlabel("seconds")
     ax.set_ylabel("robust errors (weight)")

@@ -29,14 +29,13 @@ def plot_tradeoff(tradeoff: Tradeoff, ax: Axes | None = None, *, judged_on: str 
     for k, depth in enumerate(sorted({point.depth for point in tradeoff.points})):
         points = [(point, i) for i, point in enumerate(tradeoff.points) if point.depth == depth]
         places = np.array([[point.accuracy, point.attacked] for point, _ in points])
-        ax.plot(places[:, 0], places[:, 1], color=colour_of(k), linewidth=0.9, alpha=0.45, zorder=1)
         for is_on_front in (False, True):
             chosen = np.array([front[i] == is_on_front for _, i in points])
             ax.scatter(
                 places[chosen, 0], places[chosen, 1], 46 if is_on_front else 26, marker=marker_of(k), zorder=3,
                 facecolors=colour_of(k) if is_on_front else "white", edgecolors=colour_of(k), linewidths=1.1,
             )  # fmt: skip
-        ax.plot([], [], color=colour_of(k), marker=marker_of(k), linewidth=0.9, label=f"depth {depth}")
+        ax.scatter([], [], 46, marker=marker_of(k), facecolors=colour_of(k), label=f"depth {depth}")
     for i in np.flatnonzero(front):
         point = tradeoff.points[i]
         ax.annotate(
@@ -49,7 +48,7 @@ def plot_tradeoff(tradeoff: Tradeoff, ax: Axes | None = None, *, judged_on: str 
         "knee", (best.accuracy, best.attacked), xytext=(-14, 12), textcoords="offset points", ha="right",
         arrowprops={"arrowstyle": "-", "color": FRAGILE}, fontsize=9,
     )  # fmt: skip
-    ax.scatter([], [], 46, facecolors=QUIET, edgecolors=QUIET, label="nothing beats it (radius, leaves)")
+    ax.scatter([], [], 46, facecolors=QUIET, edgecolors=QUIET, label="filled: nothing beats it (radius, leaves)")
     ax.set_xlabel(f"accuracy as is, {judged_on}")
     ax.set_ylabel(f"accuracy under attack, {judged_on}")
     ax.margins(0.1)

@@ -108,7 +108,7 @@ function describeNode(place, fit, k) {
   if (tree.left[k] < 0) {
     place.replaceChildren(
       element("strong", {}, `Leaf ${k}: predicts class ${tree.classes[tree.label[k]]}`),
-      element("p", {}, `${sum(node.reach)} training samples can be made to end here; ${node.lost} of them are of another class and lost.`),
+      element("p", {}, `${sum(node.reach)} samples can be made to end here; ${node.lost} of them are of another class and lost.`),
       plainTable({
         columns: ["", ...classes],
         rows: [["can reach this leaf", ...node.reach], ["reach no other leaf", ...node.certain]],
@@ -119,7 +119,7 @@ function describeNode(place, fit, k) {
   const across = sum(node.both);
   place.replaceChildren(
     element("strong", {}, `Node ${k}: ${questionOf(tree, k, 6)}`),
-    element("p", {}, `${sum(node.reach)} training samples can be made to come by. An attacker can push ${across} of them across. ` +
+    element("p", {}, `${sum(node.reach)} samples can be made to come by. An attacker can push ${across} of them across. ` +
       (node.margin === null || isCategory(tree, k) ? "" : `The nearest box that stays on one side ends ${number(node.margin, 3)} from the threshold (the margin).`)),
     plainTable({
       columns: ["", ...classes],
