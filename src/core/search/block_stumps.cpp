@@ -12,6 +12,8 @@ BlockStumps<Number>::BlockStumps(Workspace &work)
       orders_(static_cast<std::size_t>(work.problem.nFeatures)),
       tables_(static_cast<std::size_t>(work.problem.nFeatures)),
       hasTable_(work.problem.nFeatures),
+      mostLeft_(mostBlocks + 1),
+      mostRight_(mostBlocks + 1),
       running_(2 * work.problem.nClasses)
 {
     auto const p = problem_.nFeatures;
@@ -310,15 +312,16 @@ void BlockStumps<Number>::sumBlocks(Index side, Index feature)
         counts[c] += sums[c];
 }
 
-// What a split at the best boundary between blocks gets right.
+// What a split at the best boundary between blocks gets right; notes the heaviest class on both sides of each boundary.
 template <class Number>
-Number BlockStumps<Number>::bestBoundary(Index side, Index feature) const
+Number BlockStumps<Number>::bestBoundary(Index side, Index feature)
 {
     auto const k = problem_.nClasses;
     auto const total = child(side).total.view();
+    auto const nBlocks = orderOf(feature).nBlocks();
     auto const sums = sums_.view();
     Number best = 0;
-    for (Index block = 1; block < orderOf(feature).nBlocks(); ++block)
+    for (Index block = 0; block <= nBlocks; ++block)
     {
         Number left = 0;
         Number right = 0;
@@ -328,6 +331,9 @@ Number BlockStumps<Number>::bestBoundary(Index side, Index feature) const
             left = std::max(left, before);
             right = std::max<Number>(right, total[c] - before);
         }
+        mostLeft_[block] = left;
+        mostRight_[block] = right;
+        // Before the first block and behind the last one it is a plain leaf.
         best = std::max<Number>(best, left + right);
     }
     return best;
@@ -342,6 +348,8 @@ Number BlockStumps<Number>::mostInside(Index side, Index block) const
     auto const total = child(side).total.view();
     auto const first = sums_.view().part(block * k, k);
     auto const last = sums_.view().part((block + 1) * k, k);
+    if (k == 2)
+        return std::max<Number>(last[0] + total[1] - first[1], last[1] + total[0] - first[0]);
     // The two largest of each side, and whose the largest is.
     std::array<Number, 2> left{0, 0};
     std::array<Number, 2> right{0, 0};
@@ -409,7 +417,8 @@ void BlockStumps<Number>::scan(Index side, Index feature, bool isExact)
     auto most = best;
     for (Index block = 0; block < order.nBlocks(); ++block)
     {
-        if (order.isDivided[static_cast<std::size_t>(block)] == 0)
+        // With equal labels on both sides the first sum counts the block twice: a rough bound, but often enough.
+        if (order.isDivided[static_cast<std::size_t>(block)] == 0 || mostLeft_[block + 1] + mostRight_[block] <= best)
             continue;
         auto const inside = mostInside(side, block);
         if (inside > best && isExact)

@@ -94,6 +94,8 @@ private:
     std::array<Child, 2> children_;
     std::vector<Charge> was_;  // by place: what was charged before the sides or the samples changed altogether
     Array<Number> sums_;       // scratch of a scan: weight before each block, by class
+    Array<Number> mostLeft_;   // of these, the heaviest class before each block
+    Array<Number> mostRight_;  // and that from it on
     Array<Number> running_;    // scratch: two rows by class
 
     [[nodiscard]] Child &child(Index side) { return children_[static_cast<std::size_t>(side)]; }
@@ -115,7 +117,7 @@ private:
     [[nodiscard]] Span<Number const> tableOf(Index feature);
     void sumBlocks(Index side, Index feature);
     [[nodiscard]] Number mostInside(Index side, Index block) const;
-    [[nodiscard]] Number bestBoundary(Index side, Index feature) const;
+    [[nodiscard]] Number bestBoundary(Index side, Index feature);
     [[nodiscard]] Number bestInside(Index side, Index feature, Index block, Number best);
     void scan(Index side, Index feature, bool isExact);
     [[nodiscard]] Index cheapest(Index side) const;

@@ -26,7 +26,7 @@ def find_first_trees(model: SearchModel, options: _core.SearchOptions, run: Run)
     problem = model.problem
     is_large = model.n > 2 * SAMPLE
     if model.depth > 2:
-        greedy = greedy_trees(problem, run)
+        greedy = greedy_trees(model, options, run)
         if is_large:
             _start_from_sample(problem, run)
         if not run.should_stop():

@@ -10,7 +10,6 @@ import numpy as np
 
 from hardwood import _core
 from hardwood.arrays import IntArray
-from hardwood.problem.problem import Problem
 from hardwood.solvers.greedy import CRITERIA, Events, GreedyLearner
 from hardwood.solvers.relabel import relabel
 from hardwood.solvers.run import Run
@@ -28,7 +27,14 @@ TIME = 0.3
 """Share of the time that is left, where there is a limit."""
 
 
-def greedy_trees(problem: Problem, run: Run) -> list[IndexTree]:
+def report_if_cheap(cost: int, tree: IndexTree, model: SearchModel, run: Run) -> None:
+    """Report a tree of this cost in parts unless it is worse than the best that is known."""
+    # Costs of weights that were rounded do not tell which tree is better.
+    if model.step == 1 or cost <= model.in_parts(run.best_objective):
+        run.report(tree)
+
+
+def greedy_trees(model: SearchModel, options: _core.SearchOptions, run: Run) -> list[IndexTree]:
     """Report greedy trees of every criterion and depth, with the best labels for their splits.
 
     Returns
@@ -36,8 +42,11 @@ def greedy_trees(problem: Problem, run: Run) -> list[IndexTree]:
     trees : list of IndexTree
         Those of the default criterion, one per depth.
     """
+    problem = model.problem
     events = Events.sort(problem, run.control)
+    judge = _core.Reoptimiser(model.core, options, run.control)
     kept: list[IndexTree] = []
+    seen: set[bytes] = set()
     for criterion in CRITERIA:
         for depth in range(1, problem.max_depth + 1):
             if run.should_stop():
@@ -45,10 +54,12 @@ def greedy_trees(problem: Problem, run: Run) -> list[IndexTree]:
             rng = np.random.default_rng(run.random_state)
             learner, shallow = GreedyLearner(criterion=criterion), problem.replace(max_depth=depth)
             grown = learner.grow(shallow, rng, events=events, control=run.control)
-            tree = relabel(grown, problem, run.control)
-            run.report(tree)
-            if criterion == CRITERIA[0]:
-                kept.append(tree)
+            if (key := rows_of(grown).tobytes()) not in seen:
+                seen.add(key)
+                tree = relabel(grown, problem, run.control)
+                report_if_cheap(judge.cost_of(model.core, rows_of(tree)), tree, model, run)
+                if criterion == CRITERIA[0]:
+                    kept.append(tree)
             if grown.depth < depth:
                 break  # more depth gives the same tree
     return kept
@@ -72,7 +83,7 @@ class LocalSearch:
                 for results in self._batches(threads):
                     for cost, rows in results:
                         if cost < self.model.forbidden:
-                            self.run.report(tree_of(rows))
+                            report_if_cheap(cost, tree_of(rows), self.model, self.run)
                     if self._is_over():
                         return
             finally:
