@@ -288,6 +288,7 @@ class SearchOptions:
         deep_rounds: int = 60,
         deep_range_rounds: int = 20,
         ascent_steps: int = 100,
+        blocks_from: int = 500,
         first_tree: bool = True,
         use_memory: bool = True,
         use_ranges: bool = True,

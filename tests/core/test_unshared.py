@@ -56,7 +56,7 @@ def test_the_counting_twin_is_the_enumeration_on_small_cases() -> None:
 def test_depth_two_is_the_best_of_all_splits(heavy: bool) -> None:
     for seed in range(60):
         case = points(seed, 40, heavy=heavy)
-        best, _ = solved(case, 2, _core.SearchOptions())
+        best, _ = solved(case, 2, _core.SearchOptions(blocks_from=0))
         leaf = min(cost_of(c, case) for c in range(case.n_classes))
         assert min(best, leaf) == best_by_counting(case), f"seed {seed}"
 
@@ -71,6 +71,7 @@ def test_blocks_and_scans_of_samples_find_the_same_optimum(depth: int) -> None:
                 case,
                 depth,
                 _core.SearchOptions(
+                    blocks_from=0,
                     use_blocks=use_blocks,
                     use_lazy_scan=bool(rng.integers(2)),
                     use_early_join=bool(rng.integers(2)),
@@ -89,7 +90,7 @@ def test_what_earlier_stages_know_holds_in_later_ones() -> None:
         if best == case.forbidden:
             continue  # there is no split
         core = case.core()
-        search = _core.RootSearch(core, _core.SearchOptions(), 2, 1, _core.Control())
+        search = _core.RootSearch(core, _core.SearchOptions(blocks_from=0), 2, 1, _core.Control())
         found = []
         for target in (best // 2, 3 * best // 4, best, best + 1):
             search.start(target, case.forbidden)

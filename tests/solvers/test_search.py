@@ -36,13 +36,18 @@ def test_search_finds_what_brute_force_finds(block: int) -> None:
 
 def test_every_combination_of_bounds_finds_the_optimum() -> None:
     switches = ("use_memory", "use_ranges", "use_pool", "use_lazy_scan", "use_carry", "first_tree")
+    switches += ("use_witness", "use_early_join", "use_blocks")
     for seed in range(120):
         rng = np.random.default_rng([seed, 1])
         tiny = random_tiny(rng, 7)
         depth = int(rng.integers(2, 5)) if seed % 4 == 0 else int(rng.integers(2, 4))
         options: dict[str, Any] = {name: bool(rng.integers(2)) for name in switches}
         options |= {name: int(rng.integers(1, 6)) for name in ("rounds", "range_rounds", "deep_rounds")}
-        options |= {"deep_range_rounds": int(rng.integers(1, 6)), "ascent_steps": int(rng.integers(1, 9))}
+        options |= {
+            "blocks_from": 0,
+            "deep_range_rounds": int(rng.integers(1, 6)),
+            "ascent_steps": int(rng.integers(1, 9)),
+        }
         # No local search, so that the kernels have to find the tree themselves.
         options |= {"restarts": 0, "stages": (0.5,) if rng.integers(2) else ()}
         result = solve(problem_of(tiny, depth), "search", options=options)

@@ -177,8 +177,8 @@ Problem partOfProblem(Problem const &problem, In<std::int64_t, 1> const &samples
 }
 
 Options makeOptions(Index rounds, Index rangeRounds, Index deepRounds, Index deepRangeRounds, Index ascentSteps,
-                    bool firstTree, bool useMemory, bool useRanges, bool usePool, bool useLazyScan, bool useCarry,
-                    bool useWitness, bool useEarlyJoin, bool useBlocks)
+                    Index blocksFrom, bool firstTree, bool useMemory, bool useRanges, bool usePool, bool useLazyScan,
+                    bool useCarry, bool useWitness, bool useEarlyJoin, bool useBlocks)
 {
     auto const least = [](Index value, Index limit, std::string const &name)
     { require(value >= limit, name + "=" + std::to_string(value) + "; it must be at least " + std::to_string(limit)); };
@@ -187,7 +187,8 @@ Options makeOptions(Index rounds, Index rangeRounds, Index deepRounds, Index dee
     least(deepRounds, 1, "deep_rounds");
     least(deepRangeRounds, 0, "deep_range_rounds");
     least(ascentSteps, 1, "ascent_steps");
-    return {rounds,    rangeRounds, deepRounds,  deepRangeRounds, ascentSteps, firstTree,    useMemory,
+    least(blocksFrom, 0, "blocks_from");
+    return {rounds,    rangeRounds, deepRounds,  deepRangeRounds, ascentSteps, blocksFrom,   firstTree, useMemory,
             useRanges, usePool,     useLazyScan, useCarry,        useWitness,  useEarlyJoin, useBlocks};
 }
 
@@ -228,18 +229,18 @@ void bindProblem(nb::module_ &m)
         .def(
             "__init__",
             [](Options *self, Index rounds, Index rangeRounds, Index deepRounds, Index deepRangeRounds,
-               Index ascentSteps, bool firstTree, bool useMemory, bool useRanges, bool usePool, bool useLazyScan,
-               bool useCarry, bool useWitness, bool useEarlyJoin, bool useBlocks)
+               Index ascentSteps, Index blocksFrom, bool firstTree, bool useMemory, bool useRanges, bool usePool,
+               bool useLazyScan, bool useCarry, bool useWitness, bool useEarlyJoin, bool useBlocks)
             {
-                new (self) Options(makeOptions(rounds, rangeRounds, deepRounds, deepRangeRounds, ascentSteps, firstTree,
-                                               useMemory, useRanges, usePool, useLazyScan, useCarry, useWitness,
-                                               useEarlyJoin, useBlocks));
+                new (self) Options(makeOptions(rounds, rangeRounds, deepRounds, deepRangeRounds, ascentSteps,
+                                               blocksFrom, firstTree, useMemory, useRanges, usePool, useLazyScan,
+                                               useCarry, useWitness, useEarlyJoin, useBlocks));
             },
             nb::kw_only(), nb::arg("rounds") = 24, nb::arg("range_rounds") = 4, nb::arg("deep_rounds") = 60,
-            nb::arg("deep_range_rounds") = 20, nb::arg("ascent_steps") = 100, nb::arg("first_tree") = true,
-            nb::arg("use_memory") = true, nb::arg("use_ranges") = true, nb::arg("use_pool") = true,
-            nb::arg("use_lazy_scan") = true, nb::arg("use_carry") = true, nb::arg("use_witness") = true,
-            nb::arg("use_early_join") = true, nb::arg("use_blocks") = true);
+            nb::arg("deep_range_rounds") = 20, nb::arg("ascent_steps") = 100, nb::arg("blocks_from") = 500,
+            nb::arg("first_tree") = true, nb::arg("use_memory") = true, nb::arg("use_ranges") = true,
+            nb::arg("use_pool") = true, nb::arg("use_lazy_scan") = true, nb::arg("use_carry") = true,
+            nb::arg("use_witness") = true, nb::arg("use_early_join") = true, nb::arg("use_blocks") = true);
 }
 
 using PartTuple = std::tuple<Index, Index, Index>;

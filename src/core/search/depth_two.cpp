@@ -10,7 +10,9 @@ namespace hardwood::search
 std::unique_ptr<Node> makeDepthTwo(Workspace &work, Index level)
 {
     auto const &problem = work.problem;
-    if (problem.sharesNothing && problem.minLeaf == 0 && work.options.useBlocks)
+    auto const &options = work.options;
+    auto const isLarge = problem.nSamples >= options.blocksFrom;
+    if (problem.sharesNothing && problem.minLeaf == 0 && options.useBlocks && isLarge)
         return makeUnshared(work, level);
     // The largest sum of two children, see problem.h; with a least size of leaves samples are counted as well.
     auto const room = exactInDoubles / (2 * (problem.nSamples + 1));

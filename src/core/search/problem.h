@@ -86,6 +86,7 @@ struct Options
     Index deepRounds = 60;       // questions to the children of one threshold before a sample is branched on
     Index deepRangeRounds = 20;  // the same for a range
     Index ascentSteps = 100;     // steps that move weight between pooled trees
+    Index blocksFrom = 500;      // samples of a problem from which on blocks of them are counted
     bool firstTree = true;       // a child answers with the first tree below its target, not with the best one
     bool useMemory = true;
     bool useRanges = true;

@@ -25,7 +25,8 @@ from hardwood.solvers.search.root import RootSearch
 from hardwood.solvers.search.spread import spread_search
 
 WHOLE_FIRST = 0.2
-"""Share of the time that is left in which stages over all samples are tried before parts of them are."""
+"""Share of the time that is left in which stages over all samples are tried before parts of them are; as long as the
+bound rises in it, the same share of what is left is given again."""
 
 
 @register
@@ -74,7 +75,10 @@ class SearchSolver(Solver):
         root = RootSearch(model, options, run)
         if run.remaining() < np.inf and model.n * problem.n_features >= LARGE:
             # What all samples together give is worth more, if it can be had: parts are for when it cannot.
-            root.prove(WHOLE_FIRST * run.remaining())
+            known = -np.inf
+            while known < run.bound and not run.should_stop():
+                known = run.bound
+                root.prove(WHOLE_FIRST * run.remaining())
             if not run.should_stop():
                 BoundByParts(model, options, run).prove()
         if not run.should_stop():
