@@ -193,3 +193,6 @@ def test_means_by_seed_are_over_what_all_methods_have() -> None:
     assert counts == {0: 1, 1: 1}
     assert means == {"boosting": {0: 0.9, 1: 0.7}, "forest": {0: 0.9, 1: 0.7}}
     assert paired_tests(grid, log)[0] == "boosting"
+    first = replace(grid, seeds=(0,))
+    assert "small-seeds" in tables.tables_of(first, log)
+    assert any("not comparable" in note for note in tables.aggregate(first, log).notes)

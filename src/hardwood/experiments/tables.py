@@ -30,7 +30,7 @@ def tables_of(grid: Grid, log: Log) -> dict[str, TextTable]:
     """Return the tables of an experiment by the names of their files."""
     if grid.kind == "selection":
         chosen = {"aggregate": aggregate, "instances": per_instance, "pairs": pairs, "seeds": by_seed}
-        if len(grid.seeds) == 1:
+        if len(grid.seeds) == 1 and not _is_partial(grid, log):
             del chosen["seeds"]
         return {f"{grid.name}-{name}": table(grid, log) for name, table in chosen.items()}
     if grid.kind == "curve":
@@ -43,10 +43,15 @@ def tables_of(grid: Grid, log: Log) -> dict[str, TextTable]:
     return tables
 
 
+def _is_partial(grid: Grid, log: Log) -> bool:
+    """Whether some methods have been run on more instances than others, so that their means are not comparable."""
+    return len({len(standing.scores) for standing in standings(grid, log).values()}) > 1
+
+
 def aggregate(grid: Grid, log: Log) -> TextTable:
     """Return the paper's table: mean adversarial accuracy, mean rank and wins, theirs and ours."""
     result = standings(grid, log)
-    total = len(settings_of(grid))
+    total, partial = len(settings_of(grid)), _is_partial(grid, log)
     ordered = sorted(result, key=lambda name: mean_and_error(list(result[name].scores.values()))[0])
     rows = []
     for name in ordered:
@@ -84,6 +89,7 @@ def aggregate(grid: Grid, log: Log) -> TextTable:
             f"Means ± standard errors over {_instances(grid)}; depth {_range(grid.depths)} by {grid.folds}-fold cross "
             f"validation, at most {grid.time_limit:g} s per fit.",
             *_about_ensembles(grid),
+            *(["Methods with fewer instances are not comparable by these means; see the table by seed."] * partial),
             "Ranks and wins are among the methods listed, those of the paper among its own eight (24 instances, "
             "1800 s per fit).",
         ],
