@@ -25,6 +25,7 @@ from hardwood.solvers.result import Result
 
 MORE = ("magic", "bean", "page", "segment", "spambase")
 RADIUS = 0.05
+SMALL = ("haberman", "blood-transfusion", "breast-cancer")
 
 
 @cache
@@ -107,20 +108,40 @@ def early_cases() -> Iterator[tuple[str, float]]:
 
 
 def early(depths: Sequence[int], time_limit: float) -> str:
-    """Show what is known after 1 s and after `time_limit`, beside greedy trees, with the primal gap integral."""
+    """Show what one run knows after 1 s and at its limit, beside greedy trees, with the primal gap integral."""
     rows = []
     for depth in depths:
         for name, radius in early_cases():
             problem = Problem.from_data(*loaded(name), radius, depth)
             greedy = best_greedy(problem)
-            short, long = (measured(problem, limit)[0] for limit in (1.0, time_limit))
-            best = min(short.objective, long.objective)
-            integral = f"{gap_integral(long, best, time_limit):.2%}"
-            cells = (greedy, short.objective, long.objective)
+            result, _ = measured(Problem.from_data(*loaded(name), radius, depth), time_limit)
+            integral = f"{gap_integral(result, min(greedy, result.objective), time_limit):.2%}"
+            cells = (greedy, objective_at(result, 1.0), result.objective, result.bound)
             rows.append((name, radius, depth, *(f"{cell:g}" for cell in cells), integral))
             print(*rows[-1], flush=True)
-    columns = ("data", "radius", "depth", "best greedy", "limit 1 s", f"limit {time_limit:g} s", "primal gap integral")
-    return table(columns, rows)
+    columns = ("data", "radius", "depth", "best greedy", "after 1 s", f"after {time_limit:g} s", "bound")
+    return table((*columns, "primal gap integral"), rows)
+
+
+def early_no_attacker(depths: Sequence[int], time_limit: float) -> str:
+    """Compare with pycontree's trees of the same second at radius 0."""
+    from pycontree import ConTree
+
+    rows = []
+    for depth in depths:
+        for name in (*datasets.PAPER_RADII, *MORE):
+            X, y = loaded(name)
+            result, _ = measured(Problem.from_data(X, y, 0.0, depth), time_limit)
+            theirs = []
+            for limit in (1.0, time_limit):
+                peer = ConTree(max_depth=depth, time_limit=limit)
+                peer.fit(X, y)
+                theirs.append(int(np.sum(np.asarray(peer.predict(X)) != y)))
+            ours = (objective_at(result, 1.0), result.objective)
+            rows.append((name, depth, f"{ours[0]:g}", theirs[0], f"{ours[1]:g}", theirs[1], f"{result.bound:g}"))
+            print(*rows[-1], flush=True)
+    columns = ("data", "depth", "after 1 s", "pycontree, 1 s", f"after {time_limit:g} s")
+    return table((*columns, f"pycontree, {time_limit:g} s", "bound"), rows)
 
 
 def threads(cases: Sequence[tuple[str, float, int]]) -> str:
@@ -184,7 +205,12 @@ PARTS = {
     "proofs": lambda: proofs(
         [("bean", RADIUS, 2), ("page", RADIUS, 3), ("segment", RADIUS, 3), ("magic", RADIUS, 3)], 300
     ),
-    "early": lambda: early((3, 4), 10.0),
+    "early": lambda: early((3,), 10.0),
+    "early_deeper": lambda: early((4,), 10.0),
+    "early_no_attacker": lambda: early_no_attacker((3,), 10.0),
+    "early_no_attacker_deeper": lambda: early_no_attacker((4,), 10.0),
+    "deeper": lambda: proofs([(name, radius, 4) for name, radius in instances(()) if name != "wine"], 60),
+    "five": lambda: proofs([(name, r, 5) for name, r in instances(SMALL)], 60),
     "threads": lambda: threads([("wine", 0.03, 3), ("magic", RADIUS, 2)]),
     "large": lambda: large([(200_000, 30, 2, 60), (200_000, 30, 3, 60), (1_000_000, 20, 2, 60), (20_000, 30, 3, 10)]),
     "growth": lambda: growth(3, 60.0),

@@ -49,7 +49,7 @@ def test_every_combination_of_bounds_finds_the_optimum() -> None:
             "ascent_steps": int(rng.integers(1, 9)),
         }
         # No local search, so that the kernels have to find the tree themselves.
-        options |= {"restarts": 0, "stages": (0.5,) if rng.integers(2) else ()}
+        options |= {"blocks_from": 0, "restarts": 0, "stages": (0.5,) if rng.integers(2) else ()}
         result = solve(problem_of(tiny, depth), "search", options=options)
         assert result.objective == result.bound == optimal_objective(tiny, depth), f"seed {seed}: {options}"
 

@@ -52,6 +52,7 @@ def _start_from_sample(problem: Problem, run: Run) -> None:
         part,
         "search",
         time_limit=limit,
+        n_jobs=run.n_jobs,
         max_gap=0.02,
         random_state=run.random_state,
         options=options,

@@ -47,21 +47,25 @@ def greedy_trees(model: SearchModel, options: _core.SearchOptions, run: Run) -> 
     judge = _core.Reoptimiser(model.core, options, run.control)
     kept: list[IndexTree] = []
     seen: set[bytes] = set()
-    for criterion in CRITERIA:
-        for depth in range(1, problem.max_depth + 1):
+    grown_depth = dict.fromkeys(CRITERIA, problem.max_depth + 1)
+    # The deepest ones are mostly the best: they come first.
+    for depth in range(problem.max_depth, 0, -1):
+        for criterion in CRITERIA:
+            if depth >= grown_depth[criterion]:
+                continue  # the same tree again
             if run.should_stop():
                 return kept
             rng = np.random.default_rng(run.random_state)
             learner, shallow = GreedyLearner(criterion=criterion), problem.replace(max_depth=depth)
             grown = learner.grow(shallow, rng, events=events, control=run.control)
-            if (key := rows_of(grown).tobytes()) not in seen:
-                seen.add(key)
-                tree = relabel(grown, problem, run.control)
-                report_if_cheap(judge.cost_of(model.core, rows_of(tree)), tree, model, run)
-                if criterion == CRITERIA[0]:
-                    kept.append(tree)
-            if grown.depth < depth:
-                break  # more depth gives the same tree
+            grown_depth[criterion] = grown.depth
+            if (key := rows_of(grown).tobytes()) in seen:
+                continue
+            seen.add(key)
+            tree = relabel(grown, problem, run.control)
+            report_if_cheap(judge.cost_of(model.core, rows_of(tree)), tree, model, run)
+            if criterion == CRITERIA[0]:
+                kept.insert(0, tree)
     return kept
 
 
