@@ -58,9 +58,19 @@ struct Rounding
     return radius > 0 ? std::max(1e-9 * radius, 4 * ulpAround(x, radius, rounding)) : 0.0;
 }
 
+// Whether a radius is a multiple of the finest step that counts, or large. Most are not, and then something was rounded
+// whatever the value is: the steps of other values are multiples of that one.
+[[nodiscard]] inline bool mayBeUnrounded(double radius)
+{
+    constexpr double large = 1LL << 40, finestSteps = 1 << 20;
+    return !(radius < large) || static_cast<double>(static_cast<std::int64_t>(radius * finestSteps)) == radius * finestSteps;
+}
+
 [[nodiscard]] inline double noise(double x, double radius, Rounding rounding)
 {
-    if (!(radius > 0) || nothingWasRounded(x, radius, ulpAround(x, radius, rounding), rounding))
+    if (!(radius > 0))
+        return 0.0;
+    if (mayBeUnrounded(radius) && nothingWasRounded(x, radius, ulpAround(x, radius, rounding), rounding))
         return 0.0;
     return roundingNoise(x, radius, rounding);
 }

@@ -103,11 +103,18 @@ class NumberSorter
 
     Array<Keyed> other_;
 
-    static void sortByDigit(Span<Keyed const> from, Span<Keyed> to, int shift)
+    using Counts = std::array<Index, digits + 1>;
+
+    // How many keys have each digit, one row per round.
+    static void count(Span<Keyed const> entries, int lowest, std::array<Counts, rounds> &counts)
     {
-        std::array<Index, digits + 1> begin{};
-        for (Keyed const keyed : from)
-            ++begin[((keyed.key >> shift) % digits) + 1];
+        for (Keyed const keyed : entries)
+            for (int round = 0; round != rounds; ++round)
+                ++counts[static_cast<std::size_t>(round)][((keyed.key >> (lowest + round * digitBits)) % digits) + 1];
+    }
+
+    static void sortByDigit(Span<Keyed const> from, Span<Keyed> to, int shift, Counts &begin)
+    {
         for (std::size_t d = 0; d != digits; ++d)
             begin[d + 1] += begin[d];
         for (Keyed const keyed : from)
@@ -145,9 +152,11 @@ public:
         int const bits = 64 - std::countl_zero(differing);
         int const lowest = std::max(0, bits - rounds * digitBits);
         auto from = entries, to = other_.view().part(0, entries.size());
-        for (int shift = lowest; shift < bits; shift += digitBits)
+        std::array<Counts, rounds> counts{};
+        count(entries, lowest, counts);
+        for (std::size_t round = 0; lowest + static_cast<int>(round) * digitBits < bits; ++round)
         {
-            sortByDigit(from, to, shift);
+            sortByDigit(from, to, lowest + static_cast<int>(round) * digitBits, counts[round]);
             std::swap(from, to);
         }
         if (from.data() != entries.data())

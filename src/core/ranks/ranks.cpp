@@ -82,31 +82,52 @@ class MergedColumns
     Array<double> column_;  // a copy in one piece: rows are far apart, and it is read in any order
     NumberSorter sorter_;
 
-    // A column in the order of the values; where that does not sort it, it is sorted.
+    // The ends in the order of the values. Where they are around the values themselves, these are at hand in order;
+    // otherwise each is looked up.
+    void inOrderOfValues(BoxesAround const &boxes, Event::Kind kind, Index feature, Span<Keyed> sorted)
+    {
+        auto const &all = boxes.ends;
+        bool const isLower = kind == Event::lower;
+        auto const &from = isLower ? all.low : all.high;
+        auto const &radii = isLower ? all.down : all.up;
+        auto const rounding = all.rounding[feature];
+        if (from.data() == boxes.value.data())
+        {
+            for (Index k = 0; k != sorted.size(); ++k)
+            {
+                auto const [key, place] = leading_[k];
+                double const x = numberOf(key);
+                double const radius = radii(radii.rows() == 1 ? 0 : all.group[place], feature);
+                sorted[k] = {keyOf(isLower ? lowerEnd(x, radius, rounding) : upperEnd(x, radius, rounding)), place};
+            }
+            return;
+        }
+        for (Index i = 0; i != boxes.samples(); ++i)
+            column_[i] = boxes.at(kind, i, feature);
+        for (Index k = 0; k != sorted.size(); ++k)
+            sorted[k] = {keyOf(column_[leading_[k].place]), leading_[k].place};
+    }
+
+    // A column in order; if that is not the order of the values, equal ends stay in it.
     void sortColumn(BoxesAround const &boxes, Event::Kind kind, Index feature, Array<Keyed> &sorted)
     {
         Index const n = boxes.samples();
-        for (Index i = 0; i != n; ++i)
-            column_[i] = boxes.at(kind, i, feature);
-        bool isSorted = true;
-        std::uint64_t before = 0;
-        for (Index k = 0; k != n; ++k)
-        {
-            auto const place = leading_[k].place;
-            auto const key = keyOf(column_[place]);
-            isSorted = isSorted && before <= key;
-            before = key;
-            sorted[k] = {key, place};
-        }
         sorted[n] = {beyondAllKeys, 0};
-        if (isSorted)
+        auto const entries = sorted.view().part(0, n);
+        if (kind == Event::value)
+        {
+            std::copy(leading_.begin(), leading_.end(), entries.begin());
             return;
-        // Equal ends stay in the order of their values: for the sorter that is their place.
+        }
+        inOrderOfValues(boxes, kind, feature, entries);
+        if (std::is_sorted(entries.begin(), entries.end(), [](Keyed a, Keyed b) { return a.key < b.key; }))
+            return;
+        // For the sorter the order of equal ends is that of their places.
         for (Index k = 0; k != n; ++k)
-            sorted[k].place = static_cast<std::int32_t>(k);
-        sorter_.sort(sorted.view().part(0, n));
+            entries[k].place = static_cast<std::int32_t>(k);
+        sorter_.sort(entries);
         for (Index k = 0; k != n; ++k)
-            sorted[k].place = leading_[sorted[k].place].place;
+            entries[k].place = leading_[entries[k].place].place;
     }
 
 public:
