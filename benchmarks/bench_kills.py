@@ -1,15 +1,16 @@
 """Kill -9 at random moments: the searching process, the worker of a cluster that searches, or its scheduler.
 
 One search is killed again and again until it ends by itself; then its work is compared with that of a search that was
-left alone, its answer too, and its proof is checked. ``python -m benchmarks kills`` gives a short report; long ones::
+left alone, its answer too, and its proof is checked. ``python -m benchmarks kills`` gives a short report; others::
 
-    python -m benchmarks.bench_kills ionosphere,0.2,4 --kills 60 --keep run.hwp       # of the searching process
-    python -m benchmarks.bench_kills ionosphere,0.2,4 --kills 20 --of worker          # or scheduler
-    python -m benchmarks kills.ionosphere kills.magic                                 # kept as results
+    python -m benchmarks.bench_kills wine,0.03,3 --kills 60               # of the searching process; printed
+    python -m benchmarks.bench_kills wine,0.03,3 --kills 20 --of worker   # or scheduler
+    HARDWOOD_PROOFS=folder python -m benchmarks kills.ionosphere          # checking takes longer than searching: the
+    HARDWOOD_PROOFS=folder python -m benchmarks kills.verdicts            # proofs are kept there, and checked later
 
 Work is CPU seconds of whatever searches, from the moment on when it had imported everything and had the data: the
 process itself, or the worker and the process that watches it. Lost work is what all sittings together needed more than
-one sitting, per kill, as a share of that one sitting. With --keep the proof is kept and not checked here.
+one sitting, per kill, as a share of that one sitting.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -39,6 +41,8 @@ SEED = 20261116
 COLUMNS = ("instance", "killed", "kills", "CPU s of one sitting", "CPU s of all sittings", "lost per kill", "objective",
            "proof")  # fmt: skip
 FAILED = 3
+FOLDER = "HARDWOOD_PROOFS"
+"""The variable that names the folder where proofs are kept."""
 
 
 def run() -> str:
@@ -178,27 +182,31 @@ def _wait(child: Child, seconds: float = 60.0) -> None:
         time.sleep(0.01)
 
 
-def left_alone(text: str, path: Path, on_cluster: bool) -> tuple[str, float]:
+@cache
+def left_alone(text: str, on_cluster: bool) -> tuple[str, float]:
     """Return the answer of a search that nobody kills, and its CPU seconds."""
-    party = Party(text, path, on_cluster)
-    party.begin()
-    assert party.searcher is not None
-    while party.searcher.is_alive:
-        time.sleep(0.01)
-        _ = party.used
-    answer, used = party.answer(), party.used
-    party.end()
+    with tempfile.TemporaryDirectory() as folder:
+        party = Party(text, Path(folder) / "alone.hwp", on_cluster)
+        party.begin()
+        assert party.searcher is not None
+        while party.searcher.is_alive:
+            time.sleep(0.01)
+            _ = party.used
+        answer, used = party.answer(), party.used
+        party.end()
     return answer, used
 
 
-def kills(text: str, of: str = "process", n: int = 10, seed: int = SEED, keep: str | None = None) -> tuple[Any, ...]:
+def kills(text: str, of: str = "process", n: int = 10, seed: int = SEED) -> tuple[Any, ...]:
     """Kill n times in one search; return what came of it."""
     X, y, _ = instance(text)
+    kept = os.environ.get(FOLDER)
     rng = random.Random(f"{seed} {text} {of}")
     on_cluster = of != "process"
     with tempfile.TemporaryDirectory() as folder:
-        expected, whole = left_alone(text, Path(folder) / "alone.hwp", on_cluster)
-        path = Path(keep or Path(folder) / "killed.hwp")
+        expected, whole = left_alone(text, on_cluster)
+        path = Path(kept or folder) / f"{text} {of}.hwp"
+        path.unlink(missing_ok=True)
         party = Party(text, path, on_cluster)
         lives = 0
         while True:
@@ -215,7 +223,7 @@ def kills(text: str, of: str = "process", n: int = 10, seed: int = SEED, keep: s
             party.lose("searcher" if of == "process" else of)
         spent = party.used
         party.end()
-        proof = "not checked here" if keep else _verdict(path, X, y)
+        proof = "kept" if kept else _verdict(path, X, y)
     lost = f"{100 * (spent - whole) / max(1, lives) / whole:.2f} %"
     same = "same" if answer == expected else f"{answer} INSTEAD OF {expected}"
     return text, of, lives, f"{whole:.1f}", f"{spent:.1f}", lost, same, proof
@@ -232,7 +240,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--of", choices=["process", "worker", "scheduler"], default="process")
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--keep", help="where to leave the proof; it is then not checked")
     parser.add_argument("--path")
     parser.add_argument("--address")
     a = parser.parse_args(arguments)
@@ -241,18 +248,34 @@ def main(arguments: Sequence[str] | None = None) -> None:
     elif a.what in ("worker", "scheduler"):
         asyncio.run(serve(a.address))
     else:
-        print(table(COLUMNS, [kills(a.what, a.of, a.kills, a.seed, a.keep)]))
+        print(table(COLUMNS, [kills(a.what, a.of, a.kills, a.seed)]))
 
 
 def _several(*asked: tuple[str, str, int]) -> str:
     return table(COLUMNS, [kills(*one) for one in asked])
 
 
+def verdicts() -> str:
+    """Check the proofs that were kept."""
+    rows = []
+    for path in sorted(Path(os.environ[FOLDER]).glob("*.hwp")):
+        text, _, of = path.stem.rpartition(" ")
+        X, y, _ = instance(text)
+        began = time.process_time()
+        verdict = _verdict(path, X, y)
+        size = path.stat().st_size / 1e6
+        rows.append((text, of, f"{size:.1f}", f"{time.process_time() - began:.0f}", verdict))
+        print(*rows[-1], flush=True)
+    return table(("instance", "killed", "MB", "CPU s to check", "proof"), rows)
+
+
 PARTS = {
-    "ionosphere": lambda: _several(
-        *(("ionosphere,0.2,4", of, n) for of, n in (("process", 60), ("worker", 15), ("scheduler", 5)))
-    ),
-    "magic": lambda: _several(*(("magic,-,3", of, n) for of, n in (("process", 12), ("worker", 5), ("scheduler", 3)))),
+    "ionosphere": lambda: _several(("ionosphere,0.2,4", "process", 50)),
+    "ionosphere_cluster": lambda: _several(("ionosphere,0.2,4", "worker", 10), ("ionosphere,0.2,4", "scheduler", 3)),
+    "magic": lambda: _several(("magic,-,3", "process", 10)),
+    "magic_cluster": lambda: _several(("magic,-,3", "worker", 4), ("magic,-,3", "scheduler", 2)),
+    "wine": lambda: _several(*(("wine,0.03,3", of, n) for of, n in (("process", 15), ("worker", 6), ("scheduler", 2)))),
+    "verdicts": verdicts,
 }
 
 

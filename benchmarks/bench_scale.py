@@ -1,9 +1,10 @@
 """Scale on paper: how one search would speed up on up to a thousand workers, simulated from what two cores can show.
 
-Measured: how long each claim at the root takes (one station, CPU seconds), by how much the work of all grows when it is
-spread over 2, 4 and 8 local workers (CPU seconds, since there are two cores only), and what a task costs the scheduler.
-Simulated: stations that take parts of the root, claim by claim; who has nothing left asks the one with the most for
-half of what it has not begun; news travel in slices. A claim cannot be divided; the scheduler does one thing at a time.
+Measured: how long each claim at the root takes and each question that a claim asks (one station, CPU seconds); how much
+CPU 1, 2, 4 and 8 local workers use together, and the busiest of them (the time, had each a core of its own); what a
+task costs the scheduler. Simulated: stations that take parts of the root, claim by claim; who has nothing left asks
+the one with the most for half of what it has not begun; once there is nothing left to divide, all help with the
+questions of those that still have a claim. Fitted is one number, by which power of the workers the work of all grows.
 """
 
 from __future__ import annotations
@@ -11,8 +12,11 @@ from __future__ import annotations
 import heapq
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from itertools import pairwise
+from math import ceil
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,32 +25,71 @@ import hardwood._core as _core
 from benchmarks.bench_sittings import instance
 from benchmarks.report import table
 from hardwood import solve
+from hardwood.solvers.search.cluster import SLICE
+from hardwood.solvers.search.helping import LEAST_SECONDS
 from hardwood.solvers.search.model import SearchModel
 
 INSTANCE = "wine,0.03,3"
 COUNTS = (1, 2, 4, 8)
-SIMULATED = (1, 2, 8, 32, 128, 512, 1000)
+SIMULATED = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000)
+SHOWN = (1, 2, 8, 32, 128, 512, 1000)
+SIZES = (1, 30, 1000)
+"""Searches that are so many times as long: every claim and every question takes so many times as long."""
+
 LATENCY = 0.02
 """Seconds from a request for work to its answer: two looks of a worker and the way through the scheduler."""
 
+PICTURE = Path(__file__).parents[1] / "docs" / "drawings" / "scale.png"
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What the simulation starts from.
+
+    Attributes
+    ----------
+    claims : list of float
+        CPU seconds of each claim at the root, in the order in which one station settles them.
+    question : float
+        Mean CPU seconds of a question to a child of the root.
+    growth : float
+        The work of all grows as this power of the number of workers.
+    task : float
+        Seconds that the scheduler needs for a task.
+    busiest : dict
+        Measured: by workers, the CPU seconds of the busiest one.
+    """
+
+    claims: list[float]
+    question: float
+    growth: float
+    task: float
+    busiest: dict[int, float]
+
 
 def run() -> str:
-    claims = claims_of(INSTANCE)
+    claims, question = claims_of(INSTANCE)
+    growth, busiest, rows = work_of_workers(INSTANCE, COUNTS)
+    fit = Fit(claims, question, growth, seconds_per_task(), busiest)
     seconds = sum(claims)
-    growth, rows = work_of_workers(INSTANCE, COUNTS)
-    task = seconds_per_task()
+    measured = table(
+        ("local workers", "CPU s of all", "CPU s of the busiest", "speed-up by that", "simulated"),
+        [(*row, f"{seconds / spread(claims, row[0], fit)[0]:.2f}") for row in rows],
+    )
     lines = [
         f"{INSTANCE}: {len(claims)} claims at the root in {seconds:.2f} CPU s, {len(claims) / seconds:.0f} per second; "
-        f"the longest takes {max(claims) / seconds:.1%} of all, the median {np.median(claims) * 1000:.1f} ms. "
-        f"A task costs the scheduler {task * 1000:.2f} ms. Work grows by a factor W^{growth:.3f}.",
-        rows,
-        simulated(claims, growth, task, (1, 10, 300)),
+        f"the longest takes {max(claims) / seconds:.1%} of all, the median {np.median(claims) * 1000:.1f} ms, a "
+        f"question to a child {question * 1000:.2f} ms. A task costs the scheduler {fit.task * 1000:.2f} ms. Fitted: "
+        f"the work of W workers grows as W^{growth:.3f}.",
+        measured,
+        simulated(fit),
     ]
+    draw(fit)
     return "\n\n".join(lines)
 
 
-def claims_of(text: str) -> list[float]:
-    """Return the CPU seconds of each claim at the root, in the order in which one station settles them."""
+def claims_of(text: str) -> tuple[list[float], float]:
+    """Return the CPU seconds of each claim at the root, and of a question on average, of one station."""
     _, _, problem = instance(text)
     best = solve(problem).objective
     model = SearchModel.of(problem)
@@ -54,7 +97,7 @@ def claims_of(text: str) -> list[float]:
     search = _core.RootSearch(model.core, _core.SearchOptions(), model.depth, 1, _core.Control())
     search.start(parts - model.step + 1, parts)
     found: list[float] = []
-    last = time.process_time()
+    began = last = time.process_time()
     is_running = True
     while is_running:
         is_running = search.wait(0.001)[3]
@@ -63,14 +106,17 @@ def claims_of(text: str) -> list[float]:
         if settled:
             found += [(now - last) / len(settled)] * len(settled)
             last = now
-    return found
+    asked = search.counters(model.depth)["child_solves"]
+    return found, (last - began) / max(1, asked)
 
 
-def work_of_workers(text: str, counts: Sequence[int]) -> tuple[float, str]:
-    """Return by which power of the number of workers the CPU seconds of all grow, and the table."""
+def work_of_workers(text: str, counts: Sequence[int]) -> tuple[float, dict[int, float], list[tuple[Any, ...]]]:
+    """Return by which power of the number of workers the CPU seconds of all grow, those of the busiest, and rows."""
     distributed: Any = import_module("distributed")
     _, _, problem = instance(text)
     used: list[float] = []
+    busiest: dict[int, float] = {}
+    rows: list[tuple[Any, ...]] = []
     for n in counts:
         with (
             distributed.LocalCluster(n_workers=n, threads_per_worker=1, dashboard_address=":0") as cluster,
@@ -80,10 +126,13 @@ def work_of_workers(text: str, counts: Sequence[int]) -> tuple[float, str]:
             before = client.run(time.process_time)
             solve(problem, client=client)
             after = client.run(time.process_time)
-        used.append(sum(after[key] - before[key] for key in before))
+        each = [after[key] - before[key] for key in before]
+        used.append(sum(each))
+        busiest[n] = max(each)
+        rows.append((n, f"{used[-1]:.2f}", f"{busiest[n]:.2f}", f"{used[0] / busiest[n]:.2f}"))
+        print(*rows[-1], flush=True)
     slope = float(np.polyfit(np.log(counts), np.log(used), 1)[0])
-    rows = [(n, f"{cpu:.2f}", f"{cpu / used[0]:.2f}") for n, cpu in zip(counts, used, strict=True)]
-    return max(0.0, slope), table(("local workers", "CPU s of all", "work"), rows)
+    return max(0.0, slope), busiest, rows
 
 
 def seconds_per_task(n: int = 300) -> float:
@@ -102,51 +151,117 @@ def _nothing(k: int) -> int:
     return k
 
 
-def simulated(claims: Sequence[float], growth: float, task: float, sizes: Sequence[int]) -> str:
-    """Speed-ups of searches that are `sizes` times as long: every claim takes so many times as long."""
+def simulated(fit: Fit) -> str:
+    """Speed-ups of searches of several lengths."""
     rows: list[tuple[Any, ...]] = []
-    for size in sizes:
-        alone = size * sum(claims)
-        for n in SIMULATED:
-            seconds, asked = spread([size * c for c in claims], n, growth)
-            slice_ = min(max(0.02 * seconds, 0.4), 5.0)
-            messages = n / slice_ + asked / seconds
-            limited = max(seconds, seconds * messages * task)
-            first = "the scheduler" if limited > seconds else _first(seconds, size * max(claims), alone / n)
-            rows.append((f"{alone:.0f}", n, f"{alone / limited:.1f}", f"{alone / limited / n:.0%}",
-                         f"{messages:.0f}", first))  # fmt: skip
-    return table(("CPU s", "workers", "speed-up", "efficiency", "messages per s", "what limits it"), rows)
+    for size in SIZES:
+        alone = size * sum(fit.claims)
+        for n in SHOWN:
+            seconds, messages, limit = outcome(fit, n, size)
+            rows.append((f"{alone:.0f}", n, f"{alone / seconds:.1f}", f"{alone / seconds / n:.0%}", f"{messages:.0f}",
+                         limit))  # fmt: skip
+    return table(("CPU s of one", "workers", "speed-up", "efficiency", "messages per s", "what limits it"), rows)
 
 
-def _first(seconds: float, longest: float, ideal: float) -> str:
-    if seconds < 1.15 * ideal:
-        return "nothing much"
-    return "the longest claim" if longest > 0.5 * seconds else "handing out"
+def outcome(fit: Fit, n: int, size: float) -> tuple[float, float, str]:
+    """Return how long a search takes that is `size` times as long, its messages per second, and what limits it."""
+    claims = [size * c for c in fit.claims]
+    seconds, asked, divisible = spread(claims, n, fit, size)
+    least, most, share = SLICE
+    messages = n / min(max(share * seconds, least), most) + asked / seconds
+    busy = messages * fit.task
+    if busy > 1:
+        return seconds * busy, messages, "the scheduler"
+    work = sum(claims) * n**fit.growth / n
+    if seconds < 1.15 * sum(claims) / n:
+        return seconds, messages, "nothing much"
+    if work > 0.7 * seconds:
+        return seconds, messages, "work done twice"
+    return seconds, messages, "questions, one after another" if seconds - divisible > 0.3 * seconds else "handing out"
 
 
-def spread(claims: Sequence[float], n: int, growth: float) -> tuple[float, int]:
-    """Return when the last of n stations is done, and how often work was asked for."""
-    slower = n**growth
+def spread(claims: Sequence[float], n: int, fit: Fit, size: float = 1) -> tuple[float, int, float]:
+    """Return when the last of n stations is done, how often work was asked for, and until when there was some."""
+    slower = n**fit.growth
     edges = np.linspace(0, len(claims), n + 1).astype(int)
     todo = [[c * slower for c in claims[a:b]] for a, b in pairwise(edges)]
     ready = [(0.0, k) for k in range(n)]
     heapq.heapify(ready)
-    end, asked = 0.0, 0
+    asked = 0
+    order = [(-len(todo[k]), k) for k in range(n)]  # who has the most left; old entries are passed over
+    heapq.heapify(order)
     while ready:
         now, k = heapq.heappop(ready)
-        if not todo[k]:
-            victim = max(range(n), key=lambda other: len(todo[other])) if n > 1 else k
-            if len(todo[victim]) < 2:
-                continue  # what is left has been begun, or is about to be
-            asked += 1
-            half = len(todo[victim]) // 2
-            todo[k], todo[victim] = todo[victim][half:], todo[victim][:half]
-            heapq.heappush(ready, (now + LATENCY, k))
+        if todo[k]:
+            heapq.heappush(ready, (now + todo[k].pop(0), k))
             continue
-        now += todo[k].pop(0)
-        end = max(end, now)
-        heapq.heappush(ready, (now, k))
-    return end, asked
+        while order and -order[0][0] != len(todo[order[0][1]]):
+            _, other = heapq.heappop(order)
+            if todo[other]:
+                heapq.heappush(order, (-len(todo[other]), other))
+        if not order or len(todo[order[0][1]]) < 2:
+            return *_helped(now, [now] + [t for t, _ in ready], todo, size * fit.question * slower, asked), now
+        asked += 1
+        victim = order[0][1]
+        half = len(todo[victim]) // 2
+        todo[k], todo[victim] = todo[victim][half:], todo[victim][:half]
+        heapq.heappush(order, (-len(todo[k]), k))
+        heapq.heappush(ready, (now + LATENCY, k))
+    return 0.0, asked, 0.0
+
+
+def _helped(
+    now: float, ends: list[float], todo: Sequence[Sequence[float]], question: float, asked: int
+) -> tuple[float, int]:
+    """Return when all is done once nothing is left to divide at the root, and how often work was asked for.
+
+    What is left is one claim each, or two. Its questions come one after another; help with one begins once it has been
+    open for some time, and divides what is left of it.
+    """
+    left = sorted(t - now for t in ends if t > now)
+    left += [c for rest in todo for c in rest]
+    left.sort()
+    n, done = len(ends), 0.0
+    while left:
+        helpers = (n - len(left)) / len(left)
+        alone = min(question, LEAST_SECONDS + LATENCY)
+        speed = question / (alone + (question - alone) / (1 + max(0.0, helpers)))
+        step = (left[0] - done) / speed
+        asked += ceil(helpers * len(left) * step / max(question / speed, SLICE[0])) if question > alone else 0
+        now += step
+        done = left.pop(0)
+    return now, asked
+
+
+def draw(fit: Fit) -> None:
+    """Draw speed-ups over workers: measured on few, simulated on many."""
+    from hardwood.plotting.style import colour_of, marker_of, new_figure, save_figure, tidy
+
+    figure = new_figure(6.4, 4.2)
+    ax = figure.subplots()
+    ax.loglog(SIMULATED, SIMULATED, color="0.75", lw=1, label="W workers, W times as fast")
+    for k, size in enumerate(SIZES):
+        alone = size * sum(fit.claims)
+        speed = [alone / outcome(fit, n, size)[0] for n in SIMULATED]
+        ax.loglog(
+            SIMULATED,
+            speed,
+            color=colour_of(k),
+            marker=marker_of(k),
+            ms=4,
+            label=f"simulated: {alone:.0f} CPU s of one",
+        )
+    counts = sorted(fit.busiest)
+    measured = [fit.busiest[1] / fit.busiest[n] for n in counts]
+    ax.loglog(counts, measured, "k*", ms=9, label="measured, by CPU of the busiest")
+    ax.set_xlabel("workers")
+    ax.set_ylabel("times as fast as one")
+    ticks = [1, 10, 100, 1000]
+    ax.set_xticks(ticks, [str(t) for t in ticks])
+    ax.set_yticks(ticks, [str(t) for t in ticks])
+    ax.legend(frameon=False, fontsize=8, loc="upper left")
+    tidy(ax)
+    save_figure(figure, PICTURE, dpi=110)
 
 
 if __name__ == "__main__":

@@ -37,11 +37,11 @@ def help_once(asker: Station, helper: Station, question: Question, place: int, *
     taken = 0
     while True:
         news = helper.news(0.001, writes=True)
-        given = news.help or Help()
+        given = news.help
         if not is_honest:
             given = Help([(feature, first, end, question.target) for feature, first, end in parts])
         is_open = asker.take_help(question.number, place, given)
-        taken += is_open and bool(given.settled or given.tree)
+        taken += is_open and bool(given)
         if news.is_done:
             return taken
         if not is_open:

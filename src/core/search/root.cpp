@@ -310,7 +310,8 @@ std::optional<ProofPiece> RootSearch::takePiece(double seconds, bool isForHelp)
     changed_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return piece_ || nRunning_ == 0; });
     if (!piece_ && nRunning_ == 0)
         cutPiece(isForHelp ? std::vector<std::uint8_t>{} : workers_.front()->state(0));
-    isPieceWanted_ = false;
+    if (piece_ || !isForHelp)
+        isPieceWanted_ = false;  // who helps need not wait for it: the next call finds it
     return std::exchange(piece_, std::nullopt);
 }
 

@@ -103,8 +103,9 @@ def do_slice(commission: Commission, task: Slice) -> SliceNews:
         news = station.news(0.0 if is_last else min(LOOK, left), writes=is_last)
         told.trees += news.trees
         told.settled += news.settled
-        if is_last or news.is_done or news.help is not None:
-            told.piece, told.help = news.piece, news.help
+        told.help = told.help.followed_by(news.help)
+        if is_last or news.is_done:
+            told.piece = news.piece
             told.is_done, told.counters = news.is_done, news.counters
             break
     station.control.set_time_left(LEASE)

@@ -25,9 +25,6 @@ RootPart = tuple[int, int, int]
 LEAST_SECONDS = 0.3
 """A question that has been open for so long is worth helping with."""
 
-UNTIL_PIECE = 20.0
-"""Seconds to wait for a search to come to the end of a threshold; that takes milliseconds."""
-
 FIRST_PLACE = 1 << 12
 """In the proof, the places of a helper begin with a multiple of this."""
 
@@ -61,6 +58,13 @@ class Help:
     records: bytes = b""
     tree: tuple[int, IntArray] | None = None
 
+    def __bool__(self) -> bool:
+        return bool(self.settled or self.records or self.tree is not None)
+
+    def followed_by(self, other: Help) -> Help:
+        """Return what both say."""
+        return Help(self.settled + other.settled, self.records + other.records, other.tree or self.tree)
+
 
 class Helper:
     """A search for the answer to another station's question."""
@@ -82,18 +86,16 @@ class Helper:
         self._core = _core.RootSearch(problem, options, plain.depth - 1, 1, control, self._log)
         self._core.start(question.target, question.target, parts)
 
-    def news(self, seconds: float, *, writes: bool) -> tuple[Help | None, bool]:
-        """Return what came of it since the last time, if that is asked for or it is over; and whether it is."""
+    def news(self, seconds: float) -> tuple[Help, bool]:
+        """Return what came of it since the last time, and whether it is over."""
         trees, _, _, is_running = self._core.wait(seconds)
         is_over = not is_running or bool(trees)
-        if not (writes or is_over):
-            return None, False
-        records = b""
+        if is_over:
+            self._core.stop()
         if self._log is None:
-            settled = self._core.take_settled()
-        else:
-            piece = self._core.take_piece(UNTIL_PIECE, True)
-            records, settled, _ = piece or (b"", [], b"")
+            return Help(self._core.take_settled(), tree=trees[-1] if trees else None), is_over
+        # While it runs there may be no piece yet: the search has to come back to its root.
+        records, settled, _ = self._core.take_piece(0.0, True) or (b"", [], b"")
         return Help(settled, records, trees[-1] if trees else None), is_over
 
     def stop(self) -> None:

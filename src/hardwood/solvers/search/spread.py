@@ -285,7 +285,7 @@ class _Spread:
         """Tell whoever asked what a helper has found out; if it does not want to know, the helper is free."""
         assert duty.question is not None
         number = duty.question.number
-        is_open = self.team.take_help(duty.asker, number, duty.place, news.help or Help())
+        is_open = self.team.take_help(duty.asker, number, duty.place, news.help)
         if not is_open:
             self.questions.forget(duty.asker, number)
             self.team.end_help(slot)

@@ -20,11 +20,14 @@ from hardwood.proofs.members import Piece, Settled, packed_piece, unpacked_state
 from hardwood.proofs.writer import PlainRanks, numbers_of_samples, plain_to_indices
 from hardwood.solvers.run import Run
 from hardwood.solvers.search.first_trees import find_first_trees
-from hardwood.solvers.search.helping import UNTIL_PIECE, Help, Helper, Question, RootPart, question_of
+from hardwood.solvers.search.helping import Help, Helper, Question, RootPart, question_of
 from hardwood.solvers.search.model import SearchModel, tree_of
 from hardwood.solvers.search.options import core_options
 from hardwood.solvers.stopping import Interrupt, TimeLimit
 from hardwood.tree.index_tree import IndexTree
+
+UNTIL_PIECE = 20.0
+"""Seconds to wait for a search to come to the end of a threshold; that takes milliseconds."""
 
 PATIENCE = 1.0
 """Seconds that a search for trees is waited for which was asked to end; it ends at its next look."""
@@ -101,7 +104,7 @@ class News:
         Parts of the root, with what every tree there costs at least.
     piece : Piece or None
         The next piece of the stream; None where none is written, or not now.
-    help : Help or None
+    help : Help
         For whoever asked the question.
     is_done : bool
         Whether the duty is done, or nothing more can be done about it.
@@ -112,7 +115,7 @@ class News:
     trees: list[tuple[int | None, IndexTree]] = field(default_factory=list)
     settled: list[Settled] = field(default_factory=list)
     piece: Piece | None = None
-    help: Help | None = None
+    help: Help = field(default_factory=Help)
     is_done: bool = False
     counters: dict[str, dict[str, int]] = field(default_factory=dict)
 
@@ -190,7 +193,7 @@ class Station:
                 self._scout = None
             return News([(None, tree) for tree in trees], is_done=is_over)
         if self._helper is not None:
-            help_, is_over = self._helper.news(seconds, writes=writes)
+            help_, is_over = self._helper.news(seconds)
             if is_over:
                 self.end_help()
             return News(help=help_, is_done=is_over)
