@@ -271,3 +271,35 @@ def test_pictures_are_drawn_from_files(tmp_path: Path) -> None:
         "plot", "regions", model, *samples, "--features", "a", "-o", tmp_path / "x.png", code=1
     )
     assert "one model" in run("plot", "tree", model, model, "-o", tmp_path / "x.png", code=1)
+
+
+def test_words_for_missing_values_are_suggested_and_understood(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    path, plain = tmp_path / "d.csv", tmp_path / "plain.csv"
+    rows = [[f"{v:.2f}" for v in rng.random(2)] + [str(k % 2)] for k in range(60)]
+    for k, mark in ((3, "unknown"), (9, "-"), (20, "unknown")):
+        rows[k][0] = mark
+    rows[30][1] = "not, yet"
+    write_rows(path, rows)
+    write_rows(plain, [["" if cell in ("unknown", "-", "not, yet") else cell for cell in row] for row in rows])
+    told = run("fit", path, "-t", "y", "-a", "0.01", code=1)
+    assert "numbers, but 3 cells are text (line 5: 'unknown')" in told
+    assert "--missing-as -,unknown" in told
+    given = ("-t", "y", "-a", "0.01", "-d", 2, "--missing", "reachable", "--json")
+    found = json.loads(run("fit", path, *given, "--missing-as", '-,unknown,"not, yet"'))
+    expected = json.loads(run("fit", plain, *given))
+    assert found["tree"] == expected["tree"]
+    # Sixty rows of which some are text: the same everywhere data are read.
+    report = json.loads(run("inspect", path, "-t", "y", "--missing-as", 'unknown,-,"not, yet"', "--json"))
+    assert [column["missing"] for column in report["columns"]] == [3, 1]
+    # What looks like a number written otherwise is no gap.
+    rows[40][0] = "1 234"
+    write_rows(path, rows)
+    assert "--missing-as" not in run("fit", path, "-t", "y", "-a", "0.01", "--drop", "b", code=1)
+
+
+def write_rows(path: Path, rows: list[list[str]]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["a", "b", "y"])
+        writer.writerows(rows)

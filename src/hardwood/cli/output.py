@@ -33,6 +33,8 @@ def how_to_check(proof: Path, table: CsvTable, features: Sequence[str], encoding
         strange.append("writes decimals with a comma")
     if any(is_boolean(cell) for name in numbers for cell in table.cells(name)):
         strange.append("says true and false where numbers stand")
+    if table.format.missing_as:
+        strange.append("has words for missing values")
     if not strange:
         return f"To check it: hardwood-checker {proof} {data}"
     return (

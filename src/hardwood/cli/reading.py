@@ -13,6 +13,8 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from hardwood.attack.quoting import parts_of
+from hardwood.attack.spelling import names_from_text
 from hardwood.data.columns import ColumnKind, Decision, decisions, describe_columns
 from hardwood.data.csv import CsvTable, read_csv
 from hardwood.errors import InvalidInputError
@@ -46,6 +48,15 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
         Annotated[Missing, typer.Option(help="Refuse missing values, or let them reach both sides of every split.")],
         Missing.error,
     ),
+    "missing_as": (
+        Annotated[
+            str | None,
+            typer.Option(
+                "--missing-as", help="Further cells that mean a missing value, with commas between: 'unknown,-'."
+            ),
+        ],
+        None,
+    ),
     "separator": (
         Annotated[str | None, typer.Option(help="What stands between cells: ',', ';', 'tab'; found out by itself.")],
         None,
@@ -70,12 +81,15 @@ class Reading:
     drop, categorical : tuple of str
         As typed: names of columns, or several with commas between.
     missing : Missing
+    missing_as : str or None
+        As typed: cells that mean a missing value, with commas between.
     separator, decimal, encoding : str or None
     """
 
     drop: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     missing: Missing = Missing.error
+    missing_as: str | None = None
     separator: str | None = None
     decimal: str | None = None
     encoding: str | None = None
@@ -87,7 +101,8 @@ class Reading:
 
     def table(self, path: Path) -> CsvTable:
         """Read a file, and say what was found out about how it is written."""
-        table = read_csv(path, separator=self.separator, decimal=self.decimal, encoding=self.encoding)
+        marks = () if self.missing_as is None else names_from_text(self.missing_as)
+        table = read_csv(path, separator=self.separator, decimal=self.decimal, encoding=self.encoding, missing_as=marks)
         if table.format.guessed:
             typer.echo(f"{path.name}: {'; '.join(table.format.guessed)}", err=True)
         return table
@@ -182,13 +197,15 @@ def suggestions(found: Sequence[Decision]) -> list[str]:
     words: list[str] = []
     for option, values in chosen.items():
         if option == "--missing":
-            words += [option, "reachable"]
+            continue
+        if option == "--missing-as":
+            words += [option, ",".join(dict.fromkeys(mark for value in values for mark in parts_of(value, ",")))]
             continue
         plain = [value for value in values if "," not in value]
         words += [option, ",".join(plain)] if plain else []
         for value in values:
             words += [option, value] if "," in value else []
-    return words
+    return [*words, *(["--missing", "reachable"] if {"--missing", "--missing-as"} & chosen.keys() else [])]
 
 
 def command_with(words: Sequence[str], *, instead_of: str = "", command: str = "") -> str | None:

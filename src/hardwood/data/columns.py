@@ -15,6 +15,7 @@ from enum import StrEnum
 import numpy as np
 
 from hardwood.arrays import FloatArray
+from hardwood.attack.quoting import quoted
 from hardwood.data.categories import MOST_CATEGORIES
 from hardwood.data.csv import CsvTable, is_boolean, is_missing
 
@@ -62,6 +63,8 @@ class Column:
         The row of the first text in a column that is otherwise numbers.
     n_text : int
         How many cells are text.
+    odd_texts : tuple of str
+        The different texts in a column that is otherwise numbers.
     """
 
     name: str
@@ -73,6 +76,7 @@ class Column:
     examples: tuple[str, ...]
     odd: int | None = None
     n_text: int = 0
+    odd_texts: tuple[str, ...] = ()
 
     @property
     def is_numeric(self) -> bool:
@@ -116,6 +120,7 @@ def _column(table: CsvTable, name: str) -> Column:
     distinct = set(present)
     values = table.as_numbers(cells)
     odd, n_text = None, 0
+    texts: list[str] = []
     if values is None:
         texts = [cell for cell in distinct if table.as_numbers([cell]) is None or is_boolean(cell)]
         n_text = sum(cell in texts for cell in present) if len(texts) < 20 else len(present)
@@ -123,7 +128,9 @@ def _column(table: CsvTable, name: str) -> Column:
             odd = next(i for i, cell in enumerate(cells) if cell in texts)
     kind = _kind(name, present, distinct, values, len(cells))
     shown = list(dict.fromkeys(([] if odd is None else [cells[odd]]) + present[:20]))[:3]
-    return Column(name, kind, len(cells), len(cells) - len(present), len(distinct), values, tuple(shown), odd, n_text)
+    counts = len(cells), len(cells) - len(present), len(distinct)
+    odd_texts = () if odd is None else tuple(sorted({text.strip() for text in texts}))
+    return Column(name, kind, *counts, values, tuple(shown), odd, n_text, odd_texts)
 
 
 def _kind(name: str, present: Sequence[str], distinct: set[str], values: FloatArray | None, n_rows: int) -> ColumnKind:
@@ -189,7 +196,7 @@ def _decision(table: CsvTable, column: Column, is_categorical: bool, allow_missi
         return None if column.n_missing == 0 or allow_missing else _gaps(column, drop)
     if column.odd is not None:
         reason = f"numbers, but {column.n_text} cells are text (line {table.lines[column.odd]}: {column.examples[0]!r})"
-        return Decision(column, reason, (drop, *_as_categories(column)))
+        return Decision(column, reason, (*_as_missing(column), drop, *_as_categories(column)))
     if column.kind is ColumnKind.DATE:
         return Decision(column, "dates", (drop, *_as_categories(column)))
     if column.kind is ColumnKind.CATEGORY:
@@ -199,6 +206,13 @@ def _decision(table: CsvTable, column: Column, is_categorical: bool, allow_missi
     if column.kind is ColumnKind.MOSTLY_MISSING:
         return Decision(column, f"text, {column.n_missing} of {column.n_rows} missing", (drop, *_as_categories(column)))
     return Decision(column, f"ID-like text, {column.n_distinct} different values", (drop,))
+
+
+def _as_missing(column: Column) -> tuple[str, ...]:
+    """Return the option that takes odd texts for gaps, where they may be that: few, and none looks like a number."""
+    if len(column.odd_texts) > 3 or any(letter.isdigit() for text in column.odd_texts for letter in text):
+        return ()
+    return (f"--missing-as {','.join(map(quoted, column.odd_texts))}",)
 
 
 def _as_categories(column: Column) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import difflib
 import io
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,12 +41,15 @@ class CsvFormat:
     encoding : str
     guessed : tuple of str
         What was found out and is not as one would expect, in words, with the option that says otherwise.
+    missing_as : frozenset of str
+        Cells that mean a missing value, besides empty ones, NA, NaN, null, none, n/a and ``?``.
     """
 
     separator: str = ","
     decimal: str = "."
     encoding: str = "utf-8"
     guessed: tuple[str, ...] = ()
+    missing_as: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,9 +77,11 @@ class CsvTable:
         return self.names.index(name)
 
     def cells(self, name: str) -> list[str]:
-        """Return a column as text."""
+        """Return a column as text, empty where a cell was said to mean a missing value."""
         j = self.position(name)
-        return [row[j] for row in self.rows]
+        if not self.format.missing_as:
+            return [row[j] for row in self.rows]
+        return ["" if row[j].strip() in self.format.missing_as else row[j] for row in self.rows]
 
     def as_numbers(self, cells: Sequence[str]) -> FloatArray | None:
         """Return cells as numbers, NaN where they are missing, 1 and 0 for true and false; None if some are text."""
@@ -133,7 +138,7 @@ class CsvTable:
         )
 
     def _refuse_cell(self, i: int, name: str) -> None:
-        cell = self.rows[i][self.position(name)]
+        cell = self.cells(name)[i]
         where = f"{self.path}, line {self.lines[i]}: column {name!r}"
         if is_missing(cell):
             raise InvalidInputError(
@@ -170,6 +175,7 @@ def read_csv(
     separator: str | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
+    missing_as: Collection[str] = (),
 ) -> CsvTable:
     """Read a CSV file with a header row.
 
@@ -182,6 +188,8 @@ def read_csv(
         What stands before decimals; found out where cells are not separated by commas.
     encoding : str or None
         UTF-8 by default, UTF-16 where the file says so; what is neither is read as Windows-1252.
+    missing_as : collection of str
+        Further cells that mean a missing value.
     """
     if decimal not in (None, ".", ","):
         raise InvalidInputError(f"--decimal {decimal!r}; it must be '.' or ','")
@@ -203,7 +211,8 @@ def read_csv(
         decimal = _guess_decimal(rows) if separator != "," else "."
         if decimal == ",":
             guessed += ["decimals are written with a comma (--decimal says otherwise)"]
-    return CsvTable(str(path), names, rows, lines, CsvFormat(separator, decimal, encoding, tuple(guessed)))
+    written = CsvFormat(separator, decimal, encoding, tuple(guessed), frozenset(missing_as))
+    return CsvTable(str(path), names, rows, lines, written)
 
 
 def _decoded(path: str | os.PathLike[str], encoding: str | None) -> tuple[str, str, list[str]]:
