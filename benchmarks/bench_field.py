@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.bench_search import instances, measured, training_set
+from benchmarks.bench_search import SWITCHES, instances, measured, training_set
 from benchmarks.report import table
 from hardwood import Problem
 from hardwood.data import datasets
@@ -201,6 +201,20 @@ def growth(depth: int, time_limit: float) -> str:
     return table(("rows", "features", "classes", "depth", "errors", "CPU s", "CPU s pycontree"), rows)
 
 
+def ablation(cases: Sequence[tuple[str, float, int]], time_limit: float) -> str:
+    """Show CPU seconds with one idea switched off, beside all of them and the wall clock of two threads."""
+    rows = []
+    for idea in ("", *SWITCHES):
+        cells = []
+        for name, radius, depth in cases:
+            options = {idea: False} if idea else {}
+            result, cpu = measured(Problem.from_data(*loaded(name), radius, depth), time_limit, **options)
+            cells.append(f"{cpu:.2f}" if result.gap == 0 else f"> {cpu:.0f} (gap {result.gap:.1%})")
+        rows.append((f"without {idea[4:].replace('_', ' ')}" if idea else "all ideas", *cells))
+        print(*rows[-1], flush=True)
+    return table(("", *(f"{name}, radius {radius:g}, depth {depth}" for name, radius, depth in cases)), rows)
+
+
 PARTS = {
     "proofs": lambda: proofs(
         [("bean", RADIUS, 2), ("page", RADIUS, 3), ("segment", RADIUS, 3), ("magic", RADIUS, 3)], 300
@@ -213,6 +227,7 @@ PARTS = {
     "five": lambda: proofs([(name, r, 5) for name, r in instances(SMALL)], 60),
     "threads": lambda: threads([("wine", 0.03, 3), ("magic", RADIUS, 2)]),
     "large": lambda: large([(200_000, 30, 2, 60), (200_000, 30, 3, 60), (1_000_000, 20, 2, 60), (20_000, 30, 3, 10)]),
-    "growth": lambda: growth(3, 60.0),
+    "growth": lambda: growth(3, 15.0),
+    "ablation": lambda: ablation([("diabetes", 0.07, 3), ("page", RADIUS, 2), ("segment", 0.0, 3)], 15.0),
 }
 """Parts that `run` leaves out because they take long."""

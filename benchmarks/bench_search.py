@@ -34,7 +34,16 @@ from hardwood.data import datasets
 from hardwood.solvers import solve
 from hardwood.solvers.result import Result, Status
 
-SWITCHES = ("use_memory", "use_ranges", "use_pool", "use_lazy_scan", "use_carry", "use_witness", "use_early_join")
+SWITCHES = (
+    "use_memory",
+    "use_ranges",
+    "use_pool",
+    "use_lazy_scan",
+    "use_carry",
+    "use_witness",
+    "use_early_join",
+    "use_blocks",
+)
 ABLATION = (("blood-transfusion", 0.02), ("diabetes", 0.07), ("ionosphere", 0.28), ("banknote-authentication", 0.07))
 WIDTHS = (5, 10, 20, 40, 80, 160)
 SIZES = (500, 1000, 2000, 5000, 10_000, 30_000, 100_000)

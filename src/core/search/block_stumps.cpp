@@ -1,7 +1,6 @@
 #include "search/block_stumps.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace hardwood::search
 {
@@ -9,11 +8,9 @@ template <class Number>
 BlockStumps<Number>::BlockStumps(Workspace &work)
     : work_(work),
       problem_(work.problem),
-      orders_(static_cast<std::size_t>(work.problem.nFeatures)),
-      tables_(static_cast<std::size_t>(work.problem.nFeatures)),
-      hasTable_(work.problem.nFeatures),
-      mostLeft_(mostBlocks + 1),
-      mostRight_(mostBlocks + 1),
+      tables_(work),
+      mostLeft_(BlockTables<Number>::mostBlocks + 1),
+      mostRight_(BlockTables<Number>::mostBlocks + 1),
       running_(2 * work.problem.nClasses)
 {
     auto const p = problem_.nFeatures;
@@ -52,48 +49,9 @@ void BlockStumps<Number>::open(Span<Sample const> ids)
     lower(1, gone[2]);
     was_ = std::move(kept);
 
-    auto const n = problem_.nSamples;
-    auto const p = problem_.nFeatures;
     size_ = ids.size();
     ids_.assign(ids.begin(), ids.end());
-    makeRoom(label_, size_, n);
-    makeRoom(weight_, size_, n);
-    makeRoom(position_, size_, n);
-    makeRoom(before_, size_ + 1, n + 1);
-    makeRoom(entries_, p * size_, p * n);
-    makeRoom(block_, p * size_, p * n);
-    for (Index k = 0; k < size_; ++k)
-        label_[k] = problem_.label[ids[k]];
-}
-
-template <class Number>
-void BlockStumps<Number>::order(Index feature, Span<Sample const> places, Span<Rank const> rank)
-{
-    auto const entries = entries_.view().part(feature * size_, size_);
-    auto &[begin, isDivided, hasBlocks] = orders_[static_cast<std::size_t>(feature)];
-    begin.assign(1, 0);
-    isDivided.clear();
-    hasBlocks = false;
-    // As many blocks as make a table of about four numbers per sample.
-    auto const wanted = std::sqrt(4.0 * static_cast<double>(size_) / static_cast<double>(problem_.nClasses));
-    auto const nBlocks = std::clamp<Index>(static_cast<Index>(wanted), 1, mostBlocks);
-    auto const width = (size_ + nBlocks - 1) / nBlocks;
-    Index first = 0;
-    bool divided = false;
-    for (Index k = 0; k < size_; ++k)
-    {
-        auto const isLast = k + 1 == size_ || rank[k + 1] != rank[k];
-        entries[k] = places[k] | (isLast ? lastOfTies : 0);
-        if (!isLast)
-            continue;
-        divided = divided || (k > first && rank[k] != rank[first]);
-        if (k + 1 - first < width && k + 1 < size_)
-            continue;
-        begin.push_back(static_cast<Sample>(k + 1));
-        isDivided.push_back(divided ? 1 : 0);
-        first = k + 1;
-        divided = false;
-    }
+    tables_.open(ids);
 }
 
 template <class Number>
@@ -104,10 +62,10 @@ void BlockStumps<Number>::takeWeights(Span<Weight const> weight)
     for (Index k = 0; k < size_; ++k)
     {
         auto &was = was_[static_cast<std::size_t>(k)];
-        weight_[k] = static_cast<Number>(weight[k]);
         gone[was.side] += std::max<Weight>(0, was.weight - weight[k]);
-        was.weight = weight_[k];
+        was.weight = static_cast<Number>(weight[k]);
     }
+    tables_.takeWeights(weight);
     lower(0, gone[1]);
     lower(1, gone[2]);
 }
@@ -120,9 +78,9 @@ void BlockStumps<Number>::noteSides()
         return;  // nothing since the last change
     if (leftEnd_ >= 0)
         for (Index k = 0; k < size_; ++k)
-            was_[static_cast<std::size_t>(k)] = {weight_[k], static_cast<std::uint8_t>(isOn(0, k)   ? 1
-                                                                                       : isOn(1, k) ? 2
-                                                                                                    : 0)};
+            was_[static_cast<std::size_t>(k)] = {tables_.weight(k), static_cast<std::uint8_t>(isOn(0, k)   ? 1
+                                                                                              : isOn(1, k) ? 2
+                                                                                                           : 0)};
     root_ = -1;
 }
 
@@ -132,29 +90,8 @@ void BlockStumps<Number>::begin(Index feature)
     if (feature == root_)
         return;
     noteSides();
-    work_.lookedAt(2 * size_);
     root_ = feature;
-    std::fill(hasTable_.begin(), hasTable_.end(), std::uint8_t{0});
-    auto const entries = this->entries(feature);
-    auto const &order = orderOf(feature);
-    auto const k = problem_.nClasses;
-    makeRoom(classesBefore_, (order.nBlocks() + 1) * k, (mostBlocks + 1) * k);
-    std::fill(classesBefore_.begin(), classesBefore_.begin() + k, Number{0});
-    Weight sum = 0;
-    for (Index block = 0; block < order.nBlocks(); ++block)
-    {
-        auto const row = classesBefore_.view().part((block + 1) * k, k);
-        std::copy(row.begin() - k, row.begin(), row.begin());
-        for (Index m = order.firstOf(block); m < order.firstOf(block + 1); ++m)
-        {
-            auto const place = placeOf(entries[m]);
-            position_[place] = static_cast<Sample>(m);
-            before_[m] = sum;
-            sum += weight_[place];
-            row[label_[place]] += weight_[place];
-        }
-    }
-    before_[size_] = sum;
+    tables_.begin(feature);
     leftEnd_ = -1;  // the sides are not known yet
 }
 
@@ -173,14 +110,14 @@ void BlockStumps<Number>::setSides(Index leftEnd, Index rightBegin)
         for (Index k = 0; k < size_; ++k)
         {
             auto const was = was_[static_cast<std::size_t>(k)].side;
-            taken[0] += was == 1 && !isOn(0, k) ? weight_[k] : 0;
-            taken[1] += was == 2 && !isOn(1, k) ? weight_[k] : 0;
+            taken[0] += was == 1 && !isOn(0, k) ? tables_.weight(k) : 0;
+            taken[1] += was == 2 && !isOn(1, k) ? tables_.weight(k) : 0;
         }
     }
     else
     {
-        taken[0] = std::max<Weight>(0, before_[leftEnd_] - before_[leftEnd]);
-        taken[1] = std::max<Weight>(0, before_[rightBegin] - before_[rightBegin_]);
+        taken[0] = std::max<Weight>(0, tables_.weightBefore(leftEnd_) - tables_.weightBefore(leftEnd));
+        taken[1] = std::max<Weight>(0, tables_.weightBefore(rightBegin) - tables_.weightBefore(rightBegin_));
         leftEnd_ = leftEnd;
         rightBegin_ = rightBegin;
     }
@@ -196,23 +133,9 @@ template <class Number>
 void BlockStumps<Number>::addUp(Index side)
 {
     auto &own = child(side);
-    auto const &order = orderOf(root_);
-    auto const entries = this->entries(root_);
-    auto const k = problem_.nClasses;
-    auto const cut = side == 0 ? leftEnd_ : rightBegin_;
-    auto const block = order.blockAt(cut);
-    auto const total = own.total.view();
-    auto const row = classesBefore_.view().part(block * k, k);
-    std::copy(row.begin(), row.end(), total.begin());
-    for (Index m = order.firstOf(block); m < cut; ++m)
-        total[label_[placeOf(entries[m])]] += weight_[placeOf(entries[m])];
-    if (side == 1)
-    {
-        auto const all = classesBefore_.view().part(order.nBlocks() * k, k);
-        for (Index c = 0; c < k; ++c)
-            total[c] = all[c] - total[c];
-    }
-    own.sum = side == 0 ? before_[leftEnd_] : before_[size_] - before_[rightBegin_];
+    tables_.countClasses(side == 0 ? leftEnd_ : rightBegin_, side == 1, own.total.view());
+    own.sum =
+        side == 0 ? tables_.weightBefore(leftEnd_) : tables_.weightBefore(size_) - tables_.weightBefore(rightBegin_);
 }
 
 // Let the bounds per feature follow a change that took so much weight away; a plain leaf is always known exactly.
@@ -232,81 +155,16 @@ void BlockStumps<Number>::lower(Index side, Weight taken)
 
 // --- Scans ---
 
-template <class Number>
-Span<std::uint8_t const> BlockStumps<Number>::blocksOf(Index feature)
-{
-    auto const blocks = block_.view().part(feature * size_, size_);
-    auto &order = orders_[static_cast<std::size_t>(feature)];
-    if (!order.hasBlocks)
-    {
-        auto const entries = this->entries(feature);
-        for (Index block = 0; block < order.nBlocks(); ++block)
-            for (Index m = order.firstOf(block); m < order.firstOf(block + 1); ++m)
-                blocks[placeOf(entries[m])] = static_cast<std::uint8_t>(block);
-        order.hasBlocks = true;
-    }
-    return blocks;
-}
-
-template <class Number>
-Span<Number const> BlockStumps<Number>::tableOf(Index feature)
-{
-    auto &table = tables_[static_cast<std::size_t>(feature)];
-    auto const &order = orderOf(root_);
-    auto const k = problem_.nClasses;
-    auto const width = orderOf(feature).nBlocks() * k;
-    auto const size = (order.nBlocks() + 1) * width;
-    if (hasTable_[feature] == 0)
-    {
-        work_.scanned(size_);
-        makeRoom(table, size, (mostBlocks + 1) * mostBlocks * k);
-        auto const block = blocksOf(feature);
-        auto const entries = this->entries(root_);
-        std::fill(table.begin(), table.begin() + width, Number{0});
-        for (Index r = 0; r < order.nBlocks(); ++r)
-        {
-            auto const row = table.view().part((r + 1) * width, width);
-            std::copy(row.begin() - width, row.begin(), row.begin());
-            for (Index m = order.firstOf(r); m < order.firstOf(r + 1); ++m)
-            {
-                auto const place = placeOf(entries[m]);
-                row[block[place] * k + label_[place]] += weight_[place];
-            }
-        }
-        hasTable_[feature] = 1;
-    }
-    return table.view().part(0, size);
-}
-
 // The weight of the side before each block of the feature, by class, into `sums_`.
 template <class Number>
 void BlockStumps<Number>::sumBlocks(Index side, Index feature)
 {
-    auto const table = tableOf(feature);
-    auto const &order = orderOf(root_);
     auto const k = problem_.nClasses;
     auto const width = orderOf(feature).nBlocks() * k;
-    makeRoom(sums_, width + k, (mostBlocks + 1) * k);
+    makeRoom(sums_, width + k, (BlockTables<Number>::mostBlocks + 1) * k);
     auto const sums = sums_.view().part(0, width + k);
     auto const counts = sums.part(k, width);
-    auto const cut = side == 0 ? leftEnd_ : rightBegin_;
-    auto const block = order.blockAt(cut);
-    auto const row = table.part(block * width, width);
-    std::copy(row.begin(), row.end(), counts.begin());
-    auto const entries = this->entries(root_);
-    auto const blocks = blocksOf(feature);
-    for (Index m = order.firstOf(block); m < cut; ++m)
-    {
-        auto const place = placeOf(entries[m]);
-        counts[blocks[place] * k + label_[place]] += weight_[place];
-    }
-    work_.scanned(cut - order.firstOf(block) + width);
-    if (side == 1)
-    {
-        auto const all = table.part(order.nBlocks() * width, width);
-        for (Index c = 0; c < width; ++c)
-            counts[c] = all[c] - counts[c];
-    }
+    tables_.countBlocks(feature, side == 0 ? leftEnd_ : rightBegin_, side == 1, counts);
     std::fill(sums.begin(), sums.begin() + k, Number{0});
     for (Index c = 0; c < width; ++c)
         counts[c] += sums[c];
@@ -378,7 +236,7 @@ Number BlockStumps<Number>::bestInside(Index side, Index feature, Index block, N
     auto const k = problem_.nClasses;
     auto const total = child(side).total.view();
     auto const &order = orderOf(feature);
-    auto const entries = this->entries(feature);
+    auto const entries = tables_.entries(feature);
     auto const before = sums_.view().part(block * k, k);
     auto const left = running_.view().part(0, k);
     auto const right = running_.view().part(k, k);
@@ -392,14 +250,14 @@ Number BlockStumps<Number>::bestInside(Index side, Index feature, Index block, N
     work_.scanned(order.firstOf(block + 1) - order.firstOf(block));
     for (Index m = order.firstOf(block); m < order.firstOf(block + 1); ++m)
     {
-        auto const place = placeOf(entries[m]);
-        auto const c = label_[place];
-        Number const w = isOn(side, place) ? weight_[place] : 0;
+        auto const place = tables_.placeOf(entries[m]);
+        auto const c = tables_.label(place);
+        Number const w = isOn(side, place) ? tables_.weight(place) : 0;
         left[c] += w;
         right[c] -= w;
         mostLeft = std::max(mostLeft, left[c]);
         // The right side only loses: what it had is a bound on what it has.
-        if ((entries[m] & lastOfTies) == 0 || mostLeft + mostRight <= best)
+        if (!tables_.isLastOfTies(entries[m]) || mostLeft + mostRight <= best)
             continue;
         mostRight = *std::max_element(right.begin(), right.end());
         best = std::max<Number>(best, mostLeft + mostRight);
@@ -497,15 +355,15 @@ Stump BlockStumps<Number>::stump(Index side)
     std::fill(left.begin(), left.end(), Number{0});
     std::copy(own.total.begin(), own.total.end(), right.begin());
     work_.lookedAt(size_);
-    for (auto const entry : entries(feature))
+    for (auto const entry : tables_.entries(feature))
     {
-        auto const place = placeOf(entry);
+        auto const place = tables_.placeOf(entry);
         if (isOn(side, place))
         {
-            left[label_[place]] += weight_[place];
-            right[label_[place]] -= weight_[place];
+            left[tables_.label(place)] += tables_.weight(place);
+            right[tables_.label(place)] -= tables_.weight(place);
         }
-        if ((entry & lastOfTies) == 0)
+        if (!tables_.isLastOfTies(entry))
             continue;
         auto const a = heaviest(left);
         auto const c = heaviest(right);

@@ -16,7 +16,7 @@
 // is the least (lazy scans).
 #pragma once
 
-#include "search/node.h"
+#include "search/block_tables.h"
 
 namespace hardwood::search
 {
@@ -38,21 +38,6 @@ private:
         exact
     };
 
-    // The order of one feature, cut into blocks.
-    struct Order
-    {
-        std::vector<Sample> begin;            // of each block in the order, and its end
-        std::vector<std::uint8_t> isDivided;  // whether a block holds different values
-        bool hasBlocks = false;               // whether `block_` says of each place in which it lies
-        [[nodiscard]] Index nBlocks() const { return static_cast<Index>(begin.size()) - 1; }
-        [[nodiscard]] Index firstOf(Index block) const { return begin[static_cast<std::size_t>(block)]; }
-        // The block that holds the entry, or the number of blocks.
-        [[nodiscard]] Index blockAt(Index entry) const
-        {
-            return std::upper_bound(begin.begin(), begin.end(), static_cast<Sample>(entry)) - begin.begin() - 1;
-        }
-    };
-
     // What a side charges for a sample (1: the left one, 2: the right one, 0: none).
     struct Charge
     {
@@ -70,27 +55,14 @@ private:
         Array<Known> known;
     };
 
-    static constexpr Sample lastOfTies = Sample{1} << 31;  // a mark on entries of orders
-    static constexpr Index mostBlocks = 255;
-
     Workspace &work_;
     Problem const &problem_;
+    BlockTables<Number> tables_;
     Index size_ = 0;
-    std::vector<Sample> ids_;    // samples by place
-    Array<Label> label_;         // by place
-    Array<Number> weight_;       // by place
-    Array<Sample> entries_;      // by feature: places in order, the last of equals marked
-    Array<std::uint8_t> block_;  // by feature and place
-    std::vector<Order> orders_;
-
-    Index root_ = -1;    // the feature of the root split
-    Index leftEnd_ = 0;  // the entries before this in its order are left, those from `rightBegin_` on right
+    std::vector<Sample> ids_;  // samples by place
+    Index root_ = -1;          // the feature of the root split
+    Index leftEnd_ = 0;        // the entries before this in its order are left, those from `rightBegin_` on right
     Index rightBegin_ = 0;
-    Array<Sample> position_;             // by place, in the order of the root's feature
-    Array<Weight> before_;               // weight of the entries before each one in that order
-    std::vector<Array<Number>> tables_;  // by feature: (blocks of the root + 1) x (blocks of the feature x classes)
-    Array<std::uint8_t> hasTable_;
-    Array<Number> classesBefore_;  // the same by class only
     std::array<Child, 2> children_;
     std::vector<Charge> was_;  // by place: what was charged before the sides or the samples changed altogether
     Array<Number> sums_;       // scratch of a scan: weight before each block, by class
@@ -100,21 +72,14 @@ private:
 
     [[nodiscard]] Child &child(Index side) { return children_[static_cast<std::size_t>(side)]; }
     [[nodiscard]] Child const &child(Index side) const { return children_[static_cast<std::size_t>(side)]; }
-    [[nodiscard]] Order const &orderOf(Index feature) const { return orders_[static_cast<std::size_t>(feature)]; }
-    [[nodiscard]] Span<Sample const> entries(Index feature) const
-    {
-        return entries_.view().part(feature * size_, size_);
-    }
-    [[nodiscard]] static Index placeOf(Sample entry) { return entry & ~lastOfTies; }
+    [[nodiscard]] BlockOrder const &orderOf(Index feature) const { return tables_.orderOf(feature); }
     [[nodiscard]] bool isOn(Index side, Index place) const
     {
-        return side == 0 ? position_[place] < leftEnd_ : position_[place] >= rightBegin_;
+        return side == 0 ? tables_.position(place) < leftEnd_ : tables_.position(place) >= rightBegin_;
     }
     void noteSides();
     void lower(Index side, Weight taken);
     void addUp(Index side);
-    [[nodiscard]] Span<std::uint8_t const> blocksOf(Index feature);
-    [[nodiscard]] Span<Number const> tableOf(Index feature);
     void sumBlocks(Index side, Index feature);
     [[nodiscard]] Number mostInside(Index side, Index block) const;
     [[nodiscard]] Number bestBoundary(Index side, Index feature);
@@ -128,7 +93,10 @@ public:
 
     // Take new samples, then the order of each feature, by place, and the weights.
     void open(Span<Sample const> ids);
-    void order(Index feature, Span<Sample const> places, Span<Rank const> rank);
+    void order(Index feature, Span<Sample const> places, Span<Rank const> rank)
+    {
+        tables_.order(feature, places, rank);
+    }
     void takeWeights(Span<Weight const> weight);
 
     // Split on another feature. What is known of the children is kept as far as they are the same.
