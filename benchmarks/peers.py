@@ -61,18 +61,20 @@ def _asked(row: dict[str, str]) -> int:
 
 
 def _pycontree() -> str:
-    tables = [rows for rows in read_tables(_text("search")) if rows and "CPU seconds pycontree" in rows[0]]
-    ratio = {
-        row["depth"]: float(row["CPU seconds"]) / float(row["CPU seconds pycontree"])
-        for row in tables[0]
-        if row["data"] == "all"
-    }
+    """At radius 0: the ratio of all CPU seconds by depth, and how often the trees found are as good or better."""
+    rows = [row for table in read_tables(_text("field")) if "CPU s pycontree" in table[0] for row in table]
+    ratio = {row["depth"]: row["ratio"] for row in rows if row["data"] == "all"}
+    ours, theirs = ([int(row[name].split()[0]) for row in rows if row["data"] != "all"] for name in _ERRORS)
+    better = sum(mine < other for mine, other in zip(ours, theirs, strict=True))
+    worse = sum(mine > other for mine, other in zip(ours, theirs, strict=True))
+    times = " and ".join(f"{value} times its CPU time at depth {depth}" for depth, value in ratio.items())
     return (
-        f"the same optima at radius 0 in {ratio['2']:.2f} times its CPU time at depth 2, {ratio['3']:.2f} at depth 3: "
-        f"{_command('search')}"
+        f"without an attacker, {times}; within the same limit fewer errors on {better} of {len(ours)} and more on "
+        f"{worse}: {_command('field')}"
     )
 
 
+_ERRORS = "errors", "errors pycontree"
 MEASURED = {"ROCT": _roct, "GROOT": _groot, "veritas": _veritas, "pycontree": _pycontree}
 
 
