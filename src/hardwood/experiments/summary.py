@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,19 +81,27 @@ def _selection(grid: Grid, log: Log) -> tuple[str, str, list[str]]:
         difference = means[best][0] - means[second][0]
         if difference > 2 * means[best][1]:
             found.append(
-                f"{best} keeps the most: {_with_error(*means[best])} on average over {len(done[best].scores)}."
+                f"{best} keeps the most: {_with_error(*means[best])} on average over {_many(done[best].scores)}."
             )
             found.append(f"Then {second} with {_with_error(*means[second])}, more than two standard errors below.")
         else:
             found.append(
                 f"{best} ({_with_error(*means[best])}) and {second} ({_with_error(*means[second])}) keep the most on "
-                f"average over {len(done[best].scores)}; the means alone do not tell them apart."
+                f"average over {_many(done[best].scores)}; the means alone do not tell them apart."
             )
         wins = sorted(done, key=lambda name: -done[name].wins)[:3]
         found.append(
-            "Best or equal to the best: " + ", ".join(f"{name} {done[name].wins} times" for name in wins) + "."
+            "Best or equal to the best: " + ", ".join(f"{name} {_times(done[name].wins)}" for name in wins) + "."
         )
     return "Accuracy under attack on held-out data", asked, found
+
+
+def _many(scores: Sized) -> str:
+    return "one instance" if len(scores) == 1 else f"{len(scores)} instances"
+
+
+def _times(count: int) -> str:
+    return {0: "never", 1: "once", 2: "twice"}.get(count, f"{count} times")
 
 
 def _curve(grid: Grid, log: Log) -> tuple[str, str, list[str]]:
