@@ -5,9 +5,10 @@ Name the checkout (and the interpreter that has what it needs, if it is another 
     HARDWOOD_BEFORE=../hardwood-0.1 HARDWOOD_BEFORE_PYTHON=venv/bin/python python -m benchmarks core_kernels
 
 Both run the same calls on the same arrays, in turns, each in a process of its own, one thread. Seconds are CPU seconds,
-the least of all runs: other work on the machine disturbs them less than the clock on the wall. Whatever is compiled
-or loaded at the first call is not counted, except in the last table, which is about nothing else. Each takes turns
-ROUNDS times (3).
+the least of all runs, which go on for 0.15 s at least: other work on the machine disturbs them less than the clock on
+the wall. Whatever is compiled or loaded at the first call is not counted, except in the last table, which is about
+nothing else. Each takes turns ROUNDS times (3). SIZE=small leaves out the tables of millions of numbers, SIZE=large
+everything else; what was measured before is kept then.
 """
 
 from __future__ import annotations
@@ -38,11 +39,13 @@ data, instances = np.load(sys.argv[1]), json.loads(sys.argv[2])
 spent = {}
 def measure(name, action, repeats):
     action()
-    best = float("inf")
-    for _ in range(repeats):
+    best, total = float("inf"), 0.0
+    while repeats > 0 or total < 0.15:
+        repeats -= 1
         started = time.process_time()
         action()
-        best = min(best, time.process_time() - started)
+        seconds = time.process_time() - started
+        best, total = min(best, seconds), total + seconds
     spent[name] = best
 for name, epsilon in instances.items():
     X, y = data[name + "_X"], data[name + "_y"]

@@ -458,9 +458,17 @@ def rank_ends(
     """Return ranks of lower and upper ends, and finite ranks per feature; None if the control stopped it."""
 
 def cluster_ends(
-    lower_rank: Int32Array, upper_rank: Int32Array, lower: FloatArray, upper: FloatArray, n_ranks: int
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the smallest, the largest and the largest lower end of each rank of a feature."""
+    lower_rank: Int32Array,
+    upper_rank: Int32Array,
+    n_ranks: IntArray,
+    low: FloatArray,
+    high: FloatArray,
+    down: FloatArray,
+    up: FloatArray,
+    group: IntArray,
+    rounding: FloatArray,
+) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
+    """Return where ranks of features begin, and the smallest, the largest and the largest lower end of each rank."""
 
 def sort_events(
     low: FloatArray,

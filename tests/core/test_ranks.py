@@ -70,6 +70,7 @@ def check_ranks(rng: np.random.Generator) -> None:
     found = _core.rank_ends(*fixed(lower, upper, rounding), x)
     assert found is not None
     lower_rank, upper_rank, n_ranks = found
+    offset, *clusters = _core.cluster_ends(*found, *fixed(lower, upper, rounding))
     for j in range(x.shape[1]):
         columns = ((lower[:, j], LOWER), (upper[:, j], UPPER))
         ends = in_order(columns, x[:, j])
@@ -79,9 +80,9 @@ def check_ranks(rng: np.random.Generator) -> None:
             if np.isfinite(number):
                 by_rank.setdefault(rank, []).append(number)
         assert sorted(by_rank) == list(range(n_ranks[j]))
-        columns_of_ranks = (np.ascontiguousarray(rank[:, j]) for rank in (lower_rank, upper_rank))
-        low, high = (np.ascontiguousarray(end[:, j]) for end in (lower, upper))
-        first, last, turn = _core.cluster_ends(*columns_of_ranks, low, high, int(n_ranks[j]))
+        part = slice(offset[j], offset[j + 1])
+        first, last, turn = (numbers[part] for numbers in clusters)
+        low = lower[:, j]
         assert first.tolist() == [min(by_rank[r]) for r in sorted(by_rank)]
         assert last.tolist() == [max(by_rank[r]) for r in sorted(by_rank)]
         lowest = [low[lower_rank[:, j] == r] for r in sorted(by_rank)]
@@ -163,8 +164,8 @@ def test_what_does_not_fit_is_refused() -> None:
         lambda: _core.ends_around(events, *fixed(x[:3], x[:3]), x[:3], one, one),
         lambda: _core.ends_around(events, *fixed(x, x), x, one + 2, one),
         lambda: _core.ends_around(np.full_like(events, 900), *fixed(x, x), x, one, one + 900),
-        lambda: _core.cluster_ends(np.zeros(2, np.int32), np.zeros(2, np.int32), np.zeros(2), np.zeros(2), 5),
-        lambda: _core.cluster_ends(np.zeros(1, np.int32), np.zeros(2, np.int32), np.zeros(2), np.zeros(2), 1),
+        lambda: _core.cluster_ends(np.zeros((4, 2), np.int32), np.zeros((4, 2), np.int32), one + 9, *fixed(x, x)),
+        lambda: _core.cluster_ends(np.zeros((4, 1), np.int32), np.zeros((4, 1), np.int32), one, *fixed(x, x)),
     ):
         with pytest.raises(ValueError):
             wrong()

@@ -33,16 +33,19 @@ nb::object pyRankEnds(FloatRows low, FloatRows high, FloatRows down, FloatRows u
                           handOver(std::move(ranked->nRanks)));
 }
 
-nb::object pyClusterEnds(In<std::int32_t, 1> lowerRank, In<std::int32_t, 1> upperRank, In<double, 1> lower,
-                         In<double, 1> upper, Index nRanks)
+nb::object pyClusterEnds(In<std::int32_t, 2> lowerRank, In<std::int32_t, 2> upperRank, In<Index, 1> nRanks,
+                         FloatRows low, FloatRows high, FloatRows down, FloatRows up, In<Index, 1> group,
+                         FloatRows rounding)
 {
-    Index const n = spanOf(lower).size();
-    require(spanOf(upper).size() == n && spanOf(lowerRank).size() == n && spanOf(upperRank).size() == n,
-            "ends and ranks must be of one length");
-    require(nRanks >= 0 && nRanks <= 2 * n, "n_ranks must be between 0 and the number of ends");
-    auto clusters = clusterEnds(spanOf(lowerRank), spanOf(upperRank), spanOf(lower), spanOf(upper), nRanks);
-    return nb::make_tuple(handOver(std::move(clusters.first)), handOver(std::move(clusters.last)),
-                          handOver(std::move(clusters.turn)));
+    auto const arrays = attackedOf(low, high, down, up, group, rounding);
+    auto const lower = gridOf(lowerRank), upper = gridOf(upperRank);
+    requireSameShape(lower, upper, "lower_rank and upper_rank");
+    requireSameShape(lower, arrays.attacked.low, "ranks and samples");
+    require(spanOf(nRanks).size() == lower.columns(), "n_ranks must have an entry per feature");
+    requireRange(spanOf(nRanks), 0, 2 * lower.rows(), "n_ranks");
+    auto clusters = clusterEnds(lower, upper, spanOf(nRanks), arrays.attacked);
+    return nb::make_tuple(handOver(std::move(clusters.offset)), handOver(std::move(clusters.first)),
+                          handOver(std::move(clusters.last)), handOver(std::move(clusters.turn)));
 }
 
 nb::object pySortEvents(FloatRows low, FloatRows high, FloatRows down, FloatRows up, In<Index, 1> group,
@@ -122,10 +125,10 @@ void bindRanks(nb::module_ &m)
           nb::arg("control").none() = nb::none(),
           "Rank the ends of all boxes: return the ranks of lower and upper ends, and the number of finite ranks of each "
           "feature; None if the control stopped it.");
-    m.def("cluster_ends", pyClusterEnds, array("lower_rank"), array("upper_rank"), array("lower"), array("upper"),
-          nb::arg("n_ranks"),
-          "Return the smallest, the largest and the largest lower end of each rank of a feature; for the last, the "
-          "smallest where it has no lower one.");
+    m.def("cluster_ends", pyClusterEnds, array("lower_rank"), array("upper_rank"), array("n_ranks"), array("low"),
+          array("high"), array("down"), array("up"), array("group"), array("rounding"),
+          "Return where the ranks of each feature begin, and the smallest, the largest and the largest lower end of "
+          "each rank; for the last, the smallest where it has no lower one.");
     m.def("sort_events", pySortEvents, array("low"), array("high"), array("down"), array("up"), array("group"),
           array("rounding"), array("values"),
           array("label"), nb::arg("control").none() = nb::none(),

@@ -211,28 +211,37 @@ std::optional<RankedEnds> rankEnds(BoxesAround const &boxes, Control &control)
     return ranked;
 }
 
-ClusterEnds clusterEnds(Span<std::int32_t const> lowerRank, Span<std::int32_t const> upperRank,
-                        Span<double const> lower, Span<double const> upper, Index nRanks)
+ClusterEnds clusterEnds(Grid<std::int32_t const> lowerRank, Grid<std::int32_t const> upperRank,
+                        Span<Index const> nRanks, Attacked const &boxes)
 {
-    ClusterEnds clusters{Array<double>(nRanks, infinity), Array<double>(nRanks, -infinity),
-                         Array<double>(nRanks, -infinity)};
-    auto const take = [&](Index rank, double end)
+    Index const p = nRanks.size();
+    auto offset = Array<Index>(p + 1);
+    for (Index j = 0; j != p; ++j)
+        offset[j + 1] = offset[j] + nRanks[j];
+    Index const all = offset[p];
+    ClusterEnds clusters{std::move(offset), Array<double>(all, infinity), Array<double>(all, -infinity),
+                         Array<double>(all, -infinity)};
+    auto const take = [&](Index j, Index rank, double end)
     {
-        if (rank < 0 || rank >= nRanks)
-            return false;
-        clusters.first[rank] = std::min(clusters.first[rank], end);
-        clusters.last[rank] = std::max(clusters.last[rank], end);
-        return true;
+        if (rank < 0 || rank >= nRanks[j])
+            return;
+        Index const at = clusters.offset[j] + rank;
+        clusters.first[at] = std::min(clusters.first[at], end);
+        clusters.last[at] = std::max(clusters.last[at], end);
     };
-    for (Index i = 0; i != lower.size(); ++i)
-    {
-        take(upperRank[i], upper[i]);
-        if (take(lowerRank[i], lower[i]))
-            clusters.turn[lowerRank[i]] = std::max(clusters.turn[lowerRank[i]], lower[i]);
-    }
-    for (Index rank = 0; rank != nRanks; ++rank)
-        if (clusters.turn[rank] == -infinity)
-            clusters.turn[rank] = clusters.first[rank];
+    for (Index i = 0; i != lowerRank.rows(); ++i)
+        for (Index j = 0; j != p; ++j)
+        {
+            Index const rank = lowerRank(i, j);
+            double const lower = boxes.lower(i, j);
+            take(j, rank, lower);
+            take(j, upperRank(i, j), boxes.upper(i, j));
+            if (rank >= 0 && rank < nRanks[j])
+                clusters.turn[clusters.offset[j] + rank] = std::max(clusters.turn[clusters.offset[j] + rank], lower);
+        }
+    for (Index at = 0; at != all; ++at)
+        if (clusters.turn[at] == -infinity)
+            clusters.turn[at] = clusters.first[at];
     return clusters;
 }
 

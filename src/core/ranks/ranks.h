@@ -56,17 +56,18 @@ struct RankedEnds
 // Rank the ends of all boxes; nothing where the Control stopped it.
 std::optional<RankedEnds> rankEnds(BoxesAround const &boxes, Control &control);
 
-// The numbers behind the ranks of one feature.
+// The numbers behind ranks, feature by feature.
 struct ClusterEnds
 {
+    Array<Index> offset;  // where those of each feature begin, and, last, their number
     Array<double> first;  // smallest end of each rank
     Array<double> last;   // and the largest one
     Array<double> turn;   // the largest lower end, or the smallest end where there is no lower one
 };
 
-// Ends of a feature with their ranks; who has a rank that is not finite is left out.
-ClusterEnds clusterEnds(Span<std::int32_t const> lowerRank, Span<std::int32_t const> upperRank,
-                        Span<double const> lower, Span<double const> upper, Index nRanks);
+// Find them from the ranks of all ends; ranks that are not finite have none.
+ClusterEnds clusterEnds(Grid<std::int32_t const> lowerRank, Grid<std::int32_t const> upperRank,
+                        Span<Index const> nRanks, Attacked const &boxes);
 
 struct SortedEvents
 {

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,6 +27,30 @@ from hardwood.errors import StoppedError
 from hardwood.problem.boxes import Reach
 
 _LARGEST = float(np.finfo(np.float64).max)
+
+
+class ClusterNumbers(NamedTuple):
+    """The numbers behind ranks, one feature behind the other.
+
+    Attributes
+    ----------
+    offset : int array of shape (n_features + 1,)
+        Where the ranks of each feature begin.
+    first, last : float array
+        Smallest and largest end of each rank.
+    turn : float array
+        See `FeatureEnds.turn`.
+    """
+
+    offset: IntArray
+    first: FloatArray
+    last: FloatArray
+    turn: FloatArray
+
+    @classmethod
+    def of(cls, lower_rank: RankArray, upper_rank: RankArray, n_ranks: IntArray, reach: Reach) -> ClusterNumbers:
+        """Find them from the ranks of all ends."""
+        return cls(*_core.cluster_ends(lower_rank, upper_rank, n_ranks, *reach.arrays))
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,20 +74,19 @@ class FeatureEnds:
     reach: Reach
 
     @cached_property
-    def _clusters(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        lower_rank, upper_rank = (np.ascontiguousarray(rank) for rank in (self.lower_rank, self.upper_rank))
-        lower, upper = (np.ascontiguousarray(end[:, 0]) for end in self.reach.ends())
-        return _core.cluster_ends(lower_rank, upper_rank, lower, upper, self.n_ranks)
+    def _clusters(self) -> ClusterNumbers:
+        lower, upper = (np.ascontiguousarray(rank[:, None]) for rank in (self.lower_rank, self.upper_rank))
+        return ClusterNumbers.of(lower, upper, np.array([self.n_ranks]), self.reach)
 
     @property
     def first(self) -> FloatArray:
         """The smallest end of each cluster."""
-        return self._clusters[0]
+        return self._clusters.first
 
     @property
     def last(self) -> FloatArray:
         """The largest end of each cluster."""
-        return self._clusters[1]
+        return self._clusters.last
 
     @property
     def turn(self) -> FloatArray:
@@ -71,7 +95,7 @@ class FeatureEnds:
         A number below it is no better a threshold than the index before the cluster; a number from there on is no
         better than the cluster's own index.
         """
-        return self._clusters[2]
+        return self._clusters.turn
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +115,10 @@ class Endpoints:
     upper_rank: RankArray
     n_ranks: IntArray
     reach: Reach
+
+    def numbers(self) -> ClusterNumbers:
+        """Return the numbers behind all ranks."""
+        return ClusterNumbers.of(self.lower_rank, self.upper_rank, self.n_ranks, self.reach)
 
     def of_feature(self, j: int) -> FeatureEnds:
         """Return the ends of one feature."""

@@ -140,14 +140,14 @@ class Options:
         """Return what the boxes of a problem allow: any move inside them, free of charge."""
         ends = problem.endpoints
         p = problem.n_features
-        each = [problem.ends_of(j) for j in range(p)]
+        numbers = ends.numbers()
         return cls(
             cost=(np.zeros(1),) * p,
             low=tuple(ends.lower_rank[:, j][None, :] for j in range(p)),
             high=tuple(ends.upper_rank[:, j][None, :] for j in range(p)),
             budget=0.0,
-            first=tuple(one.first for one in each),
-            last=tuple(one.last for one in each),
+            first=tuple(np.split(numbers.first, numbers.offset[1:-1])),
+            last=tuple(np.split(numbers.last, numbers.offset[1:-1])),
         )
 
     @classmethod
@@ -168,8 +168,9 @@ class Options:
             costs.append(cost)
             lows.append(ends.lower_rank.reshape(low.shape))
             highs.append(ends.upper_rank.reshape(high.shape))
-            first.append(ends.of_feature(0).first)
-            last.append(ends.of_feature(0).last)
+            numbers = ends.numbers()
+            first.append(numbers.first)
+            last.append(numbers.last)
         return cls(tuple(costs), tuple(lows), tuple(highs), rules.budget, tuple(first), tuple(last))
 
     def n_ranks(self, j: int) -> int:

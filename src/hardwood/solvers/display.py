@@ -19,11 +19,19 @@ def describe(progress: RunProgress) -> str:
     return line if progress.settled is None else f"{line}, root {progress.settled:.0%} settled"
 
 
+def _say_plan(progress: RunProgress) -> None:
+    if progress.plan is not None:
+        print(progress.plan, file=sys.stderr, flush=True)
+
+
 @contextmanager
 def progress_display(shown: bool, time_limit: float | None) -> Iterator[Callable[[RunProgress], None] | None]:
-    """Show a bar that fills with the time limit; a no-op if not `shown` or if standard error is no terminal."""
-    if not shown or not sys.stderr.isatty():
+    """Show a bar that fills with the time limit, if standard error is a terminal; a plan is a line in any case."""
+    if not shown:
         yield None
+        return
+    if not sys.stderr.isatty():
+        yield _say_plan
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -33,6 +41,8 @@ def progress_display(shown: bool, time_limit: float | None) -> Iterator[Callable
         task = bar.add_task("starting", total=time_limit)
 
         def update(progress: RunProgress) -> None:
+            if progress.plan is not None:
+                bar.console.print(progress.plan, highlight=False)
             done = progress.seconds if time_limit is not None else None
             bar.update(task, description=describe(progress), completed=done)
 

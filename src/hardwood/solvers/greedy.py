@@ -276,14 +276,14 @@ class GreedyLearner:
         if control is not None:
             problem.rank(control)
         ends = problem.endpoints
-        each = [ends.of_feature(j) for j in range(problem.n_features)]
+        numbers = ends.numbers()
         taken = np.flatnonzero(weight > 0)
         arrays = _core.grow_on_errors(
             ends.lower_rank[taken],
             ends.upper_rank[taken],
-            np.concatenate([[0], np.cumsum(ends.n_ranks)]),
-            np.concatenate([one.first for one in each]),
-            np.concatenate([one.last for one in each]),
+            numbers.offset,
+            numbers.first,
+            numbers.last,
             problem.label[taken],
             weight[taken],
             problem.n_classes,

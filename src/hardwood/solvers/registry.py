@@ -79,6 +79,14 @@ class Solver(ABC):
         """Options by name, with their default values."""
         return {option.name: option.default for option in self.options}
 
+    def plan(self, run: Run) -> str | None:
+        """Return what the solver will do, in words, where that depends on the size of the data; None otherwise."""
+        return None
+
+    def look_first(self, run: Run) -> None:
+        """Report what is known before the ends of all boxes are ranked, which takes time and memory."""
+        return
+
     def bounds_any_model(self, run: Run) -> bool:
         """Whether the solver itself reports the bound of any model, so that nobody else need compute it."""
         return False

@@ -81,6 +81,8 @@ class Result:
         this. One part in 10⁹ of the objective, or more where the solver's arithmetic is coarser.
     stats : dict
         Counters of the solver, for profiling.
+    plan : str or None
+        What the solver said at the start that it would do, where that depends on the size of the data.
     problem : Problem or None
         What was solved, so that a proof can be written; not kept of large data, nor in copies that are stored.
     """
@@ -96,6 +98,7 @@ class Result:
     stats: dict[str, Any] = field(default_factory=dict)
     failure: str | None = None
     tolerance: float = 0.0
+    plan: str | None = None
     problem: Problem | None = field(default=None, repr=False, compare=False)
 
     @property

@@ -37,6 +37,7 @@ class RunProgress:
     objective: float
     bound: float
     settled: float | None
+    plan: str | None = None
 
 
 class Run:
@@ -64,6 +65,8 @@ class Run:
         Options of the solver, checked, defaults filled in.
     stats : dict
         Counters that the solver wants to hand to the user.
+    plan : str or None
+        What the solver said it would do.
     checkpoint : SavedSearch or None
         Where better trees and what is proven are kept.
     client : dask.distributed.Client or None
@@ -92,6 +95,7 @@ class Run:
         self.n_jobs = n_jobs
         self.options = options
         self.stats: dict[str, Any] = {}
+        self.plan: str | None = None
         self.checkpoint = checkpoint
         self.client = client
         self.proven_parts = 0
@@ -243,6 +247,12 @@ class Run:
             return True
         # Among equally good trees the one with fewer leaves.
         return cost == self.best_objective and self.best_tree is not None and tree.n_leaves < self.best_tree.n_leaves
+
+    def tell_plan(self, plan: str | None) -> None:
+        """Keep what will be done, in words, and tell the display."""
+        self.plan = plan
+        if plan is not None and self._on_progress is not None:
+            self._on_progress(RunProgress(self.elapsed(), self.best_objective, self.bound, None, plan))
 
     def progress(self, settled: float | None = None) -> None:
         """Tell the display, if there is one, that the run is alive."""

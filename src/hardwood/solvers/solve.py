@@ -72,7 +72,7 @@ def solve(
         Threads, where the solver can use them; -1 for all cores.
     options : mapping or None, of the solver, see its ``options``
     on_progress : callable or None
-        Called with a `RunProgress` now and then.
+        Called with a `RunProgress` now and then; `RunProgress.plan` says once what will be done on a very large table.
     started : float or None
         `time.perf_counter` of the moment from which `time_limit` counts; now by default.
     interrupt : Interrupt or None
@@ -158,6 +158,8 @@ def _begin(method: Solver, run: Run, start: Start) -> None:
     if method.proves:
         # The result of a heuristic is its own tree, for better or worse; any other starts from something.
         run.report(best_leaf(problem))
+    run.tell_plan(method.plan(run))
+    method.look_first(run)
     if method.ranks_ends:
         problem.rank(run.control)
     run.start = as_start(start, problem, lambda plain: _greedy_tree(plain, run))
@@ -288,5 +290,6 @@ def _as_result(method: Solver, run: Run, outcome: _Outcome) -> Result:
         stats=run.stats,
         failure=outcome.failure,
         tolerance=run.tolerance,
+        plan=run.plan,
         problem=run.problem if run.problem.values.size <= MOST_CELLS_KEPT else None,
     )

@@ -10,7 +10,7 @@ from hardwood.solvers.greedy import GreedyLearner
 from hardwood.solvers.result import EndReason
 from hardwood.solvers.run import Run
 from hardwood.solvers.search.local_search import LocalSearch, greedy_trees
-from hardwood.solvers.search.model import SearchModel
+from hardwood.solvers.search.model import VERY_LARGE, SearchModel
 from hardwood.solvers.solve import solve
 from hardwood.tree.conversion import to_indices
 
@@ -21,31 +21,45 @@ SAMPLE_EFFORT = 5 * 10**9
 """Samples that the proof of that part may scan."""
 
 
+def looks_first(problem: Problem) -> bool:
+    """Whether a greedy tree is grown before anything else: on tables so large that ranking them takes seconds."""
+    is_free = problem.prices is None and problem.leaf_limit_name is None and problem.leaf_penalty == 0
+    return is_free and problem.max_depth >= 2 and problem.values.size >= VERY_LARGE
+
+
+def look_first(run: Run) -> None:
+    """Report a greedy tree of a very large problem, while nothing else takes memory."""
+    if looks_first(run.problem):
+        rng = np.random.default_rng(run.random_state)
+        run.report(GreedyLearner().grow_tree(run.problem, rng, control=run.control))
+
+
 def find_first_trees(model: SearchModel, options: _core.SearchOptions, run: Run) -> None:
     """Report good trees of a problem, in the ranks of its own ends."""
     problem = model.problem
-    is_large = model.n > 2 * SAMPLE
+    has_looked = looks_first(problem)
+    is_large = has_looked or model.n > 2 * SAMPLE
     if model.depth > 2:
-        greedy = greedy_trees(model, options, run)
+        greedy = [] if has_looked else greedy_trees(model, options, run)
         if is_large:
             _start_from_sample(problem, run)
         if not run.should_stop():
             LocalSearch(model, greedy, options, run).improve()
     elif is_large:
         # At depth 2 the search itself is as fast as one re-optimisation.
-        run.report(GreedyLearner().grow(problem, np.random.default_rng(run.random_state), control=run.control))
+        if not has_looked:
+            run.report(GreedyLearner().grow(problem, np.random.default_rng(run.random_state), control=run.control))
         if not model.is_quick:
             _start_from_sample(problem, run)
 
 
 def _start_from_sample(problem: Problem, run: Run) -> None:
     """Report the best tree for a random part of the samples: close to the optimum for all, at a small price."""
-    chosen = np.sort(np.random.default_rng(run.random_state).choice(problem.n_samples, SAMPLE, replace=False))
+    size = min(SAMPLE, problem.n_samples)
+    chosen = np.sort(np.random.default_rng(run.random_state).choice(problem.n_samples, size, replace=False))
     if not problem.weight[chosen].any() or run.should_stop():
         return
-    fields = ("values", "lower", "upper", "label", "weight")
-    changes = {name: getattr(problem, name)[chosen] for name in fields}
-    part = problem.replace(**changes, min_samples_leaf=0, min_weight_fraction_leaf=0.0)
+    part = problem.take(chosen).replace(min_samples_leaf=0, min_weight_fraction_leaf=0.0)
     limit = None if np.isinf(run.remaining()) else run.remaining() / 10
     options = {"effort": SAMPLE_EFFORT}
     answer = solve(

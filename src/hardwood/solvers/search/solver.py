@@ -16,10 +16,11 @@ from hardwood.problem.problem import Problem
 from hardwood.solvers.options import AnyOf, Nothing, Option, RisingShares, Whole
 from hardwood.solvers.registry import Solver, register
 from hardwood.solvers.run import Run
-from hardwood.solvers.search.first_trees import find_first_trees
+from hardwood.solvers.search.first_trees import find_first_trees, look_first
 from hardwood.solvers.search.model import VERY_LARGE, SearchModel, tree_of
 from hardwood.solvers.search.options import CORE_OPTIONS, core_options
 from hardwood.solvers.search.parts import LARGE, BoundByParts
+from hardwood.solvers.search.plan import plan_of
 from hardwood.solvers.search.priced import prove_priced
 from hardwood.solvers.search.root import RootSearch
 from hardwood.solvers.search.spread import spread_search
@@ -45,6 +46,14 @@ class SearchSolver(Solver):
         Option("restarts", None, AnyOf(Whole(0), Nothing("by depth")), "random restarts of the local search"),
         Option("stages", None, AnyOf(RisingShares(), Nothing("by size")), "shares of the incumbent to prove first"),
     )
+
+    def plan(self, run: Run) -> str | None:
+        """Say how a very large table is searched; on a cluster or with a checkpoint it is shared out instead."""
+        return plan_of(run.problem, run.remaining()) if run.checkpoint is None and run.client is None else None
+
+    def look_first(self, run: Run) -> None:
+        """Grow a greedy tree of a very large table."""
+        look_first(run)
 
     def bounds_any_model(self, run: Run) -> bool:
         """Return True where the search proves more in the time that the bound of any model takes."""

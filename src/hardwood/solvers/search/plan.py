@@ -1,0 +1,22 @@
+"""What the search will do on a very large table, said before it is done."""
+
+from __future__ import annotations
+
+from math import isinf
+
+from hardwood.problem.problem import Problem
+from hardwood.solvers.search.first_trees import SAMPLE, looks_first
+from hardwood.solvers.search.parts import SIZE
+
+
+def plan_of(problem: Problem, seconds: float) -> str | None:
+    """Return in two sentences what is done in so many seconds; None where it is nothing that needs to be known."""
+    if not looks_first(problem):
+        return None
+    plan = (
+        f"{problem.n_samples:,} samples, {problem.n_features} features: a greedy tree of all of them first, then the "
+        f"best tree for {SAMPLE:,} of them, then the search on all"
+    )
+    if not isinf(seconds):
+        plan += f", and, where that takes too long, bounds of parts of {SIZE:,} that add up"
+    return f"{plan}. Trees are judged and bounds hold on all samples."
