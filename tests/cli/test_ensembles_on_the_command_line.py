@@ -13,7 +13,9 @@ import pytest
 from cli_runner import run
 from ensemble_models import fitted, table
 from hardwood import RobustBoostingClassifier, RobustForestClassifier, load_model
+from hardwood.ensembles.boosting import BoostingLearner
 from hardwood.ensembles.model_file import EnsembleModel
+from hardwood.solvers.greedy import GreedyLearner
 
 
 @pytest.fixture
@@ -116,3 +118,31 @@ def test_saved_models_stand_beside_the_learners(csv: Path, tmp_path: Path) -> No
 def test_numbers_that_make_no_sense_are_refused(csv: Path) -> None:
     assert "trees=0" in run("fit-ensemble", csv, "-t", "kind", "-a", 0, "--trees", 0, code=1)
     assert "learning_rate" in run("fit-ensemble", csv, "-t", "kind", "-a", 0, "--learning-rate", 3, code=1)
+
+
+def test_what_was_finished_before_ctrl_c_is_shown_and_saved(
+    csv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count = 0
+    grow = GreedyLearner.grow_tree
+
+    def grow_three(*arguments: Any, **others: Any) -> Any:
+        nonlocal count
+        count += 1
+        if count > 3:
+            raise KeyboardInterrupt
+        return grow(*arguments, **others)
+
+    monkeypatch.setattr(GreedyLearner, "grow_tree", grow_three)
+    model = tmp_path / "model.json"
+    learn = ("fit-ensemble", csv, "-t", "kind", "-a", "0.05", "-d", 2, "--trees", 9, "-o", model)
+    shown = run(*learn, "--model", "forest", code=130)
+    assert "Interrupted: this is what was finished by then." in shown
+    assert load_model(model).training["trees"] == 3
+    run_boosting = BoostingLearner.run
+
+    def stopped(*arguments: Any, **others: Any) -> Any:
+        return dataclasses.replace(run_boosting(*arguments, **others), stopped_by="interrupt")
+
+    monkeypatch.setattr(BoostingLearner, "run", stopped)
+    assert "accuracy under attack" in run(*learn, code=130)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -30,10 +31,10 @@ from hardwood.cli.inputs import (
     WeightOption,
     checked_jobs,
 )
-from hardwood.cli.output import check_output, percent, print_json, print_table
+from hardwood.cli.output import check_output, exit_if_interrupted, percent, print_json, print_table
 from hardwood.cli.reading import Reading, reads_csv
 from hardwood.ensembles.boosting import BoostingLearner
-from hardwood.ensembles.forest import OptimalLearner, grow_forest, voting
+from hardwood.ensembles.forest import GrownTree, OptimalLearner, grow_forest, voting
 from hardwood.ensembles.model_file import EnsembleModel
 from hardwood.ensembles.scores import Ensemble
 from hardwood.ensembles.verification import robustness
@@ -80,23 +81,32 @@ class Plan:
         TREES.check(self.trees)
         LEARNING_RATE.check(self.learning_rate)
 
-    def learn(self, problem: Problem) -> Ensemble:
-        """Learn."""
+    def learn(self, problem: Problem) -> tuple[Ensemble, bool]:
+        """Learn; return the trees, and whether Ctrl-C ended it."""
         if self.kind is EnsembleKind.boosting:
             learner = BoostingLearner(
                 self.trees, self.learning_rate, max(1, problem.max_depth), base=self.base, n_jobs=self.n_jobs
             )
             boosted = learner.run(problem, random_state=self.seed, control=Control(self.time_limit))
-            return boosted.ensemble(problem)
-        grown = grow_forest(
-            problem,
-            GreedyLearner(max_features="sqrt") if self.base == "greedy" else OptimalLearner(),
-            self.trees,
-            n_jobs=self.n_jobs,
-            random_state=self.seed,
-            time_limit=self.time_limit,
-        )
-        return voting([one.tree for one in grown])
+            return boosted.ensemble(problem), boosted.stopped_by == "interrupt"
+        finished: list[GrownTree] = []
+        grown: Sequence[GrownTree] = finished
+        was_interrupted = False
+        try:
+            grown = grow_forest(
+                problem,
+                GreedyLearner(max_features="sqrt") if self.base == "greedy" else OptimalLearner(),
+                self.trees,
+                n_jobs=self.n_jobs,
+                random_state=self.seed,
+                time_limit=self.time_limit,
+                finished=finished,
+            )
+        except KeyboardInterrupt:
+            if not grown:
+                raise
+            was_interrupted = True
+        return voting([one.tree for one in grown]), was_interrupted
 
 
 class TreesFrom(StrEnum):
@@ -145,12 +155,13 @@ def fit_ensemble_command(
         class_weight=None if class_weight is ClassWeight.none else class_weight.value,
     )
     started = time.perf_counter()
-    ensemble = plan.learn(problem)
+    ensemble, was_interrupted = plan.learn(problem)
     fitted = _Fitted(plan, ensemble, problem, learned_from, held_out, test, target, time.perf_counter() - started)
     fitted.save(output)
     fitted.show(output, json=json)
     if output is not None and not json:
         typer.echo(f"Model written to {output}. Next: hardwood evaluate {output} {test or data} --target {target}")
+    exit_if_interrupted(was_interrupted=was_interrupted)
 
 
 @dataclass(frozen=True, eq=False)

@@ -69,10 +69,12 @@ def grow_forest(
     random_state: int = 0,
     time_limit: float | None = None,
     on_tree: Callable[[int], None] | None = None,
+    finished: list[GrownTree] | None = None,
 ) -> tuple[GrownTree, ...]:
     """Grow trees on bootstrap samples; which ones does not depend on `n_jobs`.
 
-    After `time_limit` seconds no further tree is begun; at least one is grown.
+    After `time_limit` seconds no further tree is begun; at least one is grown. What is grown is put into `finished` at
+    once, for who wants it when Ctrl-C ends the rest.
     """
     # What all trees share is sorted once, before the threads start.
     scans = isinstance(learner, GreedyLearner) and learner.criterion != "adversarial-error"
@@ -97,7 +99,10 @@ def grow_forest(
             tree = learner.grow(problem.replace(weight=weight), rng, interrupt)
         if on_tree is not None:
             on_tree(number + 1)
-        return GrownTree(tree, weight)
+        grown = GrownTree(tree, weight)
+        if finished is not None and not control.stopped:
+            finished.append(grown)
+        return grown
 
     found = in_threads(grow_one, ((number,) for number in range(n_estimators)), n_jobs, interrupt)
     return tuple(grown for grown in found if grown is not None)
