@@ -7,8 +7,7 @@ Name the checkout (and the interpreter that has what it needs, if it is another 
 Both run the same calls on the same arrays, in turns, each in a process of its own, one thread. Seconds are CPU seconds,
 the least of all runs, which go on for 0.15 s at least: other work on the machine disturbs them less than the clock on
 the wall. Whatever is compiled or loaded at the first call is not counted, except in the last table, which is about
-nothing else. Each takes turns ROUNDS times (3). SIZE=small leaves out the tables of millions of numbers, SIZE=large
-everything else; what was measured before is kept then.
+nothing else. Each takes turns ROUNDS times (3).
 """
 
 from __future__ import annotations

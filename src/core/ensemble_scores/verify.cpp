@@ -13,6 +13,7 @@
 #include "ensemble_scores/box_problem.h"
 #include "ensemble_scores/descent.h"
 #include "ensemble_scores/margin_search.h"
+#include "ensemble_scores/quick_look.h"
 
 namespace hardwood
 {
@@ -170,6 +171,25 @@ private:
     CellBox box_;
     Array<double> sums_, work_;
 };
+
+// Write the verdict on a sample that needs no search; whether there is one. Samples with gaps are not for this.
+bool lookQuickly(QuickLook &quick, Samples const &samples, Index i, Findings const &findings)
+{
+    auto const x = samples.X.row(i);
+    auto const truth = samples.label[i];
+    if (truth < 0 || std::any_of(x.begin(), x.end(), [](double value) { return std::isnan(value); }))
+        return false;
+    if (quick.isWrong(x, truth))
+    {
+        findings.verdict[i] = static_cast<std::int8_t>(Verdict::fooledAsItIs);
+        std::copy(x.begin(), x.end(), findings.point.row(i).begin());
+        return true;
+    }
+    if (!quick.isRobust(samples.lower.row(i), samples.upper.row(i), truth))
+        return false;
+    findings.verdict[i] = static_cast<std::int8_t>(Verdict::robustByTrees);
+    return true;
+}
 }  // namespace
 
 void verify(ScoredTrees const &trees, Samples const &samples, double secondsPerSample, Index mostEntries, Index threads,
@@ -182,6 +202,7 @@ void verify(ScoredTrees const &trees, Samples const &samples, double secondsPerS
     {
         try
         {
+            QuickLook quick(trees);
             for (Index i = next++; i < samples.label.size(); i = next++)
             {
                 if (findings.verdict[i] != static_cast<std::int8_t>(Verdict::open) || findings.parts[i] == tooLarge)
@@ -190,6 +211,11 @@ void verify(ScoredTrees const &trees, Samples const &samples, double secondsPerS
                 auto stop = [&] { return polls ? control.shouldStopOrPoll() : control.shouldStop(); };
                 if (stop())
                     return;
+                if (lookQuickly(quick, samples, i, findings))
+                {
+                    findings.seconds[i] += secondsSince(started);
+                    continue;
+                }
                 OneSample sample(trees, samples, i, mostEntries);
                 auto const verdict =
                     sample.treat([&] { return stop() || secondsSince(started) > secondsPerSample; }, findings.parts[i]);
