@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cli_runner import run
-from hardwood import InvalidInputError, Tree, adversarial_accuracy
+from hardwood import InvalidInputError, Tree, adversarial_accuracy, robustness
 from hardwood.data import datasets
 from hardwood.data.holdout import hold_out
 from hardwood.evaluation.comparison import DEFAULT_METHODS, Comparison, Row, Score, compare
@@ -222,7 +222,22 @@ def test_categories_gaps_and_weights_are_compared_too() -> None:
     )  # fmt: skip
     assert len(table.rows) == 3
     assert table.rows[2].errors == pytest.approx(table.bound)
-    assert "forest" in compare(
-        X, y, 0.0, 1, missing="reachable", feature_names=("size", "colour"), categorical_features=["colour"],
-        learners=None, time_limit=5,
-    ).left_out  # fmt: skip
+
+
+def test_ensembles_are_compared_on_gaps_which_may_be_anything() -> None:
+    rng = np.random.default_rng(6)
+    X = rng.random((90, 3))
+    y = (X[:, 0] + 0.4 * X[:, 1] > 0.7).astype(int)
+    X[rng.random(X.shape) < 0.08] = np.nan
+    found = compare(X, y, 0.03, 2, learners=["forest", "optimal-forest", "boosting"], missing="reachable", test_size=0)
+    assert found.left_out == {}
+    for row in found.rows:
+        verdict = robustness(row.model, X, y, 0.03)
+        assert not verdict.is_open.any()
+        assert row.train.attacked == pytest.approx(verdict.is_robust.mean())
+        assert row.train.accuracy == np.mean(row.model.predict(X) == y)
+        # Whatever stands for the gaps, and wherever the attacker moves the rest, a robust sample is right.
+        for _ in range(40):
+            moved = np.where(np.isnan(X), rng.uniform(-1, 2, X.shape), X + rng.uniform(-0.03, 0.03, X.shape))
+            assert np.all((row.model.predict(moved) == y)[verdict.is_robust]), row.name
+        assert verdict.is_robust.mean() > 0.5

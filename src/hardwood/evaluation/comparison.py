@@ -368,9 +368,7 @@ def _split_rows(y: NDArray[Any], test_size: float, seed: int) -> list[IntArray]:
 def _choose(names: Sequence[str] | None, problem: Problem) -> tuple[list[Method], dict[str, str]]:
     """Return the methods to run, and why others are left out."""
     chosen = [find_method(name) for name in (DEFAULT_METHODS if names is None else names)]
-    obstacles = {
-        method.name: method.obstacle(problem.n_classes, allows_missing=problem.allows_missing) for method in chosen
-    }
+    obstacles = {method.name: method.obstacle(problem.n_classes) for method in chosen}
     left_out = {name: obstacle for name, obstacle in obstacles.items() if obstacle is not None}
     if names is not None and left_out:
         name, obstacle = next(iter(left_out.items()))

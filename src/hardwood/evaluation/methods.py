@@ -124,7 +124,7 @@ class Method:
         Other names for it.
     special : callable or None
         How to learn the model without a recipe.
-    two_classes_only, no_missing : bool
+    two_classes_only : bool
         What it cannot do.
     """
 
@@ -136,7 +136,6 @@ class Method:
     aliases: tuple[str, ...] = field(default=(), compare=False)
     special: Callable[[Task], Learned] | None = field(default=None, compare=False)
     two_classes_only: bool = field(default=False, compare=False)
-    no_missing: bool = field(default=False, compare=False)
 
     @property
     def proves(self) -> bool:
@@ -149,10 +148,8 @@ class Method:
         """Why the method cannot run here, or None if it can."""
         return None if self.recipe is None else self.recipe.obstacle
 
-    def obstacle(self, n_classes: int, *, allows_missing: bool = False) -> str | None:
+    def obstacle(self, n_classes: int) -> str | None:
         """Return why the method cannot be used on data with so many classes, or None if it can."""
-        if self.no_missing and allows_missing:
-            return "it takes no missing values"
         if self.two_classes_only and n_classes > 2:
             return f"it is for two classes, the data has {n_classes}"
         return self.missing
@@ -236,11 +233,9 @@ _TABLE = (
     _greedy("GROOT", "groot", "GROOT", "greedy"),
     Method("GROOT-relabelled", Recipe("relabelled"), summary="GROOT, relabelled", aliases=("relabelled",)),
     _greedy("FPRDT", "adversarial-error", "FPRDT"),
-    Method("forest", None, summary="forest of 100 GROOT trees", special=_forest, no_missing=True),
-    Method(
-        "optimal-forest", None, summary="forest of 20 optimal robust trees", special=_optimal_forest, no_missing=True
-    ),
-    Method("boosting", None, summary="robust boosting, 100 rounds", special=_boosting, no_missing=True),
+    Method("forest", None, summary="forest of 100 GROOT trees", special=_forest),
+    Method("optimal-forest", None, summary="forest of 20 optimal robust trees", special=_optimal_forest),
+    Method("boosting", None, summary="robust boosting, 100 rounds", special=_boosting),
     Method("Binary-MILP", Recipe("binary-milp"), anytime=True, summary="MILP with binary thresholds"),
     Method(
         "Binary-MILP-warm",
