@@ -35,7 +35,7 @@ def test_search_finds_what_brute_force_finds(block: int) -> None:
 
 
 def test_every_combination_of_bounds_finds_the_optimum() -> None:
-    switches = ("use_memory", "use_ranges", "use_pool", "use_lazy_scan", "use_carry", "first_tree")
+    switches: tuple[str, ...] = ("use_memory", "use_ranges", "use_pool", "use_lazy_scan", "use_carry", "first_tree")
     switches += ("use_witness", "use_early_join", "use_blocks")
     for seed in range(120):
         rng = np.random.default_rng([seed, 1])
