@@ -318,6 +318,9 @@ def test_calibrated_trees_are_converted_with_the_same_answers(iris: tuple[pd.Dat
             assert ensemble.predict(points).tolist() == model.predict(points).tolist()
     with pytest.raises(InvalidInputError, match="only of single trees"):
         as_ensemble(CalibratedClassifierCV(RandomForestClassifier(3)).fit(X, y))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # names of columns are no reason for remarks
+        as_ensemble(CalibratedClassifierCV(GreedyRobustTreeClassifier(2), cv=3).fit(*iris))
 
 
 class TestRobustTreeCV:

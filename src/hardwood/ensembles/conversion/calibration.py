@@ -7,6 +7,7 @@ stands at a leaf is asked of the library itself, at a point inside.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,10 @@ def _tree(calibrated: Any) -> TreeOfScores:
     leaves = np.flatnonzero(whole.left < 0)
     points = _inside(whole)
     # By leaf, not by position: regions come in an order of their own.
-    value[whole.apply(points)] = calibrated.predict_proba(points)
+    with warnings.catch_warnings():
+        # Only the answers matter here, not remarks on names of features that an array has not.
+        warnings.simplefilter("ignore")
+        value[whole.apply(points)] = calibrated.predict_proba(points)
     assert len(np.unique(whole.apply(points))) == len(leaves)
     return TreeOfScores.ordered(whole.feature, whole.threshold, whole.left, whole.right, value)
 
