@@ -10,13 +10,14 @@ left alone, its answer too, and its proof is checked. ``python -m benchmarks kil
 
 Work is CPU seconds of whatever searches, from the moment on when it had imported everything and had the data: the
 process itself, or the worker and the process that watches it. Lost work is what all sittings together needed more than
-one sitting, per kill, as a share of that one sitting.
+one sitting, per kill, as a share of that one sitting. With a folder the benchmark, too, goes on where it was stopped.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import os
 import random
 import signal
@@ -182,9 +183,27 @@ def _wait(child: Child, seconds: float = 60.0) -> None:
         time.sleep(0.01)
 
 
+class Notes:
+    """What is known from a benchmark that was stopped; nothing where no folder is named."""
+
+    def __init__(self, name: str) -> None:
+        folder = os.environ.get(FOLDER)
+        self._path = None if folder is None else Path(folder) / f"{name}.json"
+        is_there = self._path is not None and self._path.exists()
+        self.known: dict[str, Any] = json.loads(self._path.read_text()) if self._path and is_there else {}
+
+    def keep(self, **entries: Any) -> None:
+        """Write down what to go on with."""
+        if self._path is not None:
+            self._path.write_text(json.dumps(entries))
+
+
 @cache
 def left_alone(text: str, on_cluster: bool) -> tuple[str, float]:
     """Return the answer of a search that nobody kills, and its CPU seconds."""
+    notes = Notes(f"{text} alone on a cluster" if on_cluster else f"{text} alone")
+    if notes.known:
+        return notes.known["answer"], notes.known["used"]
     with tempfile.TemporaryDirectory() as folder:
         party = Party(text, Path(folder) / "alone.hwp", on_cluster)
         party.begin()
@@ -194,6 +213,7 @@ def left_alone(text: str, on_cluster: bool) -> tuple[str, float]:
             _ = party.used
         answer, used = party.answer(), party.used
         party.end()
+    notes.keep(answer=answer, used=used)
     return answer, used
 
 
@@ -201,20 +221,23 @@ def kills(text: str, of: str = "process", n: int = 10, seed: int = SEED) -> tupl
     """Kill n times in one search; return what came of it."""
     X, y, _ = instance(text)
     kept = os.environ.get(FOLDER)
-    rng = random.Random(f"{seed} {text} {of}")
+    notes = Notes(f"{text} {of}")
     on_cluster = of != "process"
     with tempfile.TemporaryDirectory() as folder:
         expected, whole = left_alone(text, on_cluster)
         path = Path(kept or folder) / f"{text} {of}.hwp"
-        path.unlink(missing_ok=True)
-        party = Party(text, path, on_cluster)
-        lives = 0
+        if not notes.known:
+            path.unlink(missing_ok=True)
+        party = Party(text, path, on_cluster, notes.known.get("spent", 0.0))
+        lives, answer = notes.known.get("lives", 0), ""
         while True:
+            rng = random.Random(f"{seed} {text} {of} {lives}")
             party.begin()
             assert party.searcher is not None
             until = party.used + rng.random() * 2 * whole / (n + 1) if lives < n else float("inf")
             while party.searcher.is_alive and party.used < until:
                 time.sleep(0.01)
+                notes.keep(lives=lives, spent=party.used)
             if not party.searcher.is_alive and (answer := party.answer()):
                 break
             if party.searcher.is_alive:
