@@ -25,7 +25,7 @@ import hardwood._core as _core
 from benchmarks.bench_sittings import instance
 from benchmarks.report import table
 from hardwood import solve
-from hardwood.solvers.search.cluster import SLICE
+from hardwood.solvers.search.cluster import slice_seconds
 from hardwood.solvers.search.helping import LEAST_SECONDS
 from hardwood.solvers.search.model import SearchModel
 
@@ -167,8 +167,7 @@ def outcome(fit: Fit, n: int, size: float) -> tuple[float, float, str]:
     """Return how long a search takes that is `size` times as long, its messages per second, and what limits it."""
     claims = [size * c for c in fit.claims]
     seconds, asked, divisible = spread(claims, n, fit, size)
-    least, most, share = SLICE
-    messages = n / min(max(share * seconds, least), most) + asked / seconds
+    messages = n / slice_seconds(n, seconds / 2) + asked / seconds
     busy = messages * fit.task
     if busy > 1:
         return seconds * busy, messages, "the scheduler"
@@ -227,7 +226,9 @@ def _helped(
         alone = min(question, LEAST_SECONDS + LATENCY)
         speed = question / (alone + (question - alone) / (1 + max(0.0, helpers)))
         step = (left[0] - done) / speed
-        asked += ceil(helpers * len(left) * step / max(question / speed, SLICE[0])) if question > alone else 0
+        asked += (
+            ceil(helpers * len(left) * step / max(question / speed, slice_seconds(n, 0.0))) if question > alone else 0
+        )
         now += step
         done = left.pop(0)
     return now, asked

@@ -81,6 +81,13 @@ def test_a_slice_without_its_station_says_so(client: Any) -> None:
     assert cluster_module.do_slice(commission, task).stream == -1
 
 
+def test_many_stations_have_long_slices_so_that_the_scheduler_is_not_swamped() -> None:
+    assert cluster_module.slice_seconds(2, 0.0) == pytest.approx(0.4)
+    assert cluster_module.slice_seconds(2, 100.0) == pytest.approx(2.0)
+    assert cluster_module.slice_seconds(2, 1e6) == pytest.approx(5.0)
+    assert 10_000 / cluster_module.slice_seconds(10_000, 1.0) <= cluster_module.MOST_SLICES
+
+
 @pytest.mark.slow
 def test_workers_may_die_and_others_join(tmp_path: Path) -> None:
     X, y, problem = problem_of(5, n=600, depth=3)

@@ -30,6 +30,9 @@ LEASE = 30.0
 SLICE = (0.4, 5.0, 0.02)
 """Seconds of a slice: at least, at most, and as a share of the time since the start."""
 
+MOST_SLICES = 200
+"""So many slices end per second, of all stations; where there are many, slices are longer."""
+
 LOOK = 0.1
 """Seconds between two looks of a slice at its station."""
 
@@ -42,6 +45,12 @@ MOST_FAILURES = 20
 
 class ClusterLostError(HardwoodError, RuntimeError):
     """The Dask cluster is gone, or its workers fail again and again."""
+
+
+def slice_seconds(n_stations: int, elapsed: float) -> float:
+    """Return how long a slice is: the longer the search has lasted, and the more stations there are."""
+    least, most, share = SLICE
+    return max(min(max(share * elapsed, least), most), n_stations / MOST_SLICES)
 
 
 # What runs on a worker.
@@ -261,9 +270,8 @@ class Workers:
         slot = self._slots.get(name)
         if slot is None:
             return
-        least, most, share = SLICE
         slot.helps = duty.question is not None if duty is not None else slot.helps
-        seconds = least if slot.helps else min(max(share * (time.monotonic() - self._began), least), most)
+        seconds = slice_seconds(len(self._slots), 0.0 if slot.helps else time.monotonic() - self._began)
         if duty is not None and duty.is_at_root:
             self._best = min(self._best, duty.best)
         state = b""
