@@ -115,7 +115,7 @@ bool Deeper::joinPooled(Range const &range, PooledTree const &left, PooledTree c
 
 void Deeper::moveWeight(Index feature, PooledTree const &left, PooledTree const &right, Weight step)
 {
-    auto const share = shares_.of(feature);
+    auto const share = shares_.change(feature);
     for (auto const i : ids())
     {
         auto const w = weight_[i];

@@ -250,7 +250,7 @@ typename DepthTwo<Classes>::Joined DepthTwo<Classes>::join(Choice const &choice)
 template <class Classes>
 void DepthTwo<Classes>::moveWeight(Index feature, Weight step)
 {
-    auto const share = shares_.of(feature);
+    auto const share = shares_.change(feature);
     for (Index const k : disputed_.view().part(0, nDisputed_))
     {
         if (branching_[k] != Mark::none)

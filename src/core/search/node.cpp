@@ -108,6 +108,7 @@ Node::Node(Workspace &work, Index level, Index depth)
 void Node::open(Span<Event const> source, Index sourceWidth)
 {
     size_ = 0;
+    shares_.reopen();
     makeRoom(ids_, problem_.nSamples, problem_.nSamples);
     for (Index i = 0; i < problem_.nSamples; ++i)
     {
@@ -170,7 +171,7 @@ void Node::writeRange(Index feature, Index first, Index last)
 
 void Node::writeShares(Index feature)
 {
-    work_.proof->shares(ids(), shares_.of(feature), shares_.written(feature));
+    shares_.write(feature, ids(), *work_.proof);
 }
 
 void Node::remember(Index feature, Index first, Index last, Weight bound)

@@ -79,6 +79,7 @@ class Shares
 {
     std::vector<Array<Share>> share_;
     std::vector<Array<Share>> written_;  // what a proof says of them, if one is written
+    std::vector<std::uint8_t> mayDiffer_;
     Index nSamples_;
 
     [[nodiscard]] Span<Share> in(std::vector<Array<Share>> &all, Index feature) const
@@ -93,14 +94,27 @@ public:
     explicit Shares(Problem const &problem)
         : share_(static_cast<std::size_t>(problem.nFeatures)),
           written_(static_cast<std::size_t>(problem.nFeatures)),
+          mayDiffer_(static_cast<std::size_t>(problem.nFeatures), 1),
           nSamples_(problem.nSamples)
     {
     }
-    [[nodiscard]] Span<Share> of(Index feature) { return in(share_, feature); }
-    [[nodiscard]] Span<Share> written(Index feature) { return in(written_, feature); }
+    [[nodiscard]] Span<Share const> of(Index feature) { return in(share_, feature); }
+    [[nodiscard]] Span<Share> change(Index feature)
+    {
+        mayDiffer_[static_cast<std::size_t>(feature)] = 1;
+        return in(share_, feature);
+    }
+    // Write what differs from what was written, for the samples of a node, to a proof. Most of the time nothing has
+    // changed since the last time; where the node has got other samples, that is not known (`reopen`).
+    void write(Index feature, Span<Sample const> ids, ProofLog &proof)
+    {
+        if (std::exchange(mayDiffer_[static_cast<std::size_t>(feature)], std::uint8_t{0}) != 0)
+            proof.shares(ids, of(feature), in(written_, feature));
+    }
+    void reopen() { std::fill(mayDiffer_.begin(), mayDiffer_.end(), std::uint8_t{1}); }
     void forget(Index feature)
     {
-        auto const share = of(feature);
+        auto const share = change(feature);
         std::fill(share.begin(), share.end(), half);
     }
     // What the records say of the shares; whoever goes on starts from that.

@@ -38,10 +38,10 @@ from hardwood.solvers.search.model import SearchModel
 from hardwood.tree.tree import Tree
 
 CHECKPOINT_MAGIC = b"hardwood checkpoint 1\n"
-PACE = (0.25, 10.0, 0.01)
+PACE = (0.5, 10.0, 0.02)
 """What is proven goes to the disk every so many seconds: at least, at most, and as a share of the time so far."""
 
-REST = 50
+REST = 100
 """So many times as long as writing took, nothing is written."""
 
 _SAME = ("rows", "classes", "columns", "missing", "attack", "weights", "scale", "heavy")
