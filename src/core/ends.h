@@ -63,7 +63,8 @@ struct Rounding
 [[nodiscard]] inline bool mayBeUnrounded(double radius)
 {
     constexpr double large = 1LL << 40, finestSteps = 1 << 20;
-    return !(radius < large) || static_cast<double>(static_cast<std::int64_t>(radius * finestSteps)) == radius * finestSteps;
+    return !(radius < large) ||
+           static_cast<double>(static_cast<std::int64_t>(radius * finestSteps)) == radius * finestSteps;
 }
 
 [[nodiscard]] inline double noise(double x, double radius, Rounding rounding)

@@ -546,7 +546,7 @@ def place_gaps(
     is_question: BoolArray,
     is_whole: BoolArray,
 ) -> PlacedNodes | None:
-    """As `place_ranks`, for splits in gaps; None where a gap is so narrow that its ends may count as one."""
+    """As `place_ranks`, for splits in gaps; None where the ends around a gap count as one."""
 
 # Robust boosting.
 

@@ -19,8 +19,8 @@ struct AttackArrays
     Attacked attacked;
 };
 
-inline AttackArrays attackedOf(In<double, 2> const &low, In<double, 2> const &high, In<double, 2> const &down, In<double, 2> const &up,
-                        In<Index, 1> const &group, In<double, 2> const &rounding)
+inline AttackArrays attackedOf(In<double, 2> const &low, In<double, 2> const &high, In<double, 2> const &down,
+                               In<double, 2> const &up, In<Index, 1> const &group, In<double, 2> const &rounding)
 {
     Attacked attacked{gridOf(low), gridOf(high), gridOf(down), gridOf(up), spanOf(group), {}};
     auto const p = attacked.low.columns();

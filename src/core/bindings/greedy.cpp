@@ -56,8 +56,9 @@ void requireEvents(Grid<Event const> events, Span<Index const> label)
 {
     require(events.columns() == 3 * label.size(), "events must be of shape (n_features, 3 n, 2)");
     require(label.size() < (Index{1} << 28), "more samples than an event can number");
-    require(areEventsOf(events, label), "events must be sorted by rank, and be the lower end, the value and the upper "
-                                        "end of every sample, in this order, with its class");
+    require(areEventsOf(events, label),
+            "events must be sorted by rank, and be the lower end, the value and the upper "
+            "end of every sample, in this order, with its class");
 }
 
 nb::tuple pyGrowOnImpurity(Out<std::int32_t, 3> given, In<Index, 1> nRanks, In<Index, 1> label, In<double, 1> weight,

@@ -117,6 +117,6 @@ void bindPlacing(nb::module_ &m)
           array("label"), array("low"), array("high"), array("down"), array("up"), array("group"), array("rounding"),
           array("values"), array("is_question"), array("is_whole"),
           "As `place_ranks`, for splits that lie anywhere from an end or value, `last`, to the next one, `first`; None "
-          "where a gap is so narrow that its ends may count as one.");
+          "where the ends around a gap count as one.");
 }
 }  // namespace hardwood

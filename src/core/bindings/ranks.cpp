@@ -49,8 +49,7 @@ nb::object pyClusterEnds(In<std::int32_t, 2> lowerRank, In<std::int32_t, 2> uppe
 }
 
 nb::object pySortEvents(FloatRows low, FloatRows high, FloatRows down, FloatRows up, In<Index, 1> group,
-                      FloatRows rounding, FloatRows value,
-                        In<Index, 1> label, Control *given)
+                        FloatRows rounding, FloatRows value, In<Index, 1> label, Control *given)
 {
     auto const arrays = boxesAround(low, high, down, up, group, rounding, value);
     requireNumbers(arrays.boxes);
@@ -94,9 +93,9 @@ nb::object pyEventsOfSamples(In<std::int32_t, 3> given, In<Index, 1> samples)
     return nb::cast(handOverEvents(std::move(kept), all.rows(), 3 * m));
 }
 
-nb::object pyEndsAround(In<std::int32_t, 3> given, FloatRows low, FloatRows high, FloatRows down, FloatRows up, In<Index, 1> group,
-                      FloatRows rounding, FloatRows value,
-                        In<Index, 1> feature, In<Index, 1> rank)
+nb::object pyEndsAround(In<std::int32_t, 3> given, FloatRows low, FloatRows high, FloatRows down, FloatRows up,
+                        In<Index, 1> group, FloatRows rounding, FloatRows value, In<Index, 1> feature,
+                        In<Index, 1> rank)
 {
     auto const events = eventsIn(given);
     auto const arrays = boxesAround(low, high, down, up, group, rounding, value);
@@ -120,25 +119,23 @@ nb::object pyEndsAround(In<std::int32_t, 3> given, FloatRows low, FloatRows high
 
 void bindRanks(nb::module_ &m)
 {
-    m.def("rank_ends", pyRankEnds, array("low"), array("high"), array("down"), array("up"), array("group"),
-          array("rounding"), array("values"),
-          nb::arg("control").none() = nb::none(),
-          "Rank the ends of all boxes: return the ranks of lower and upper ends, and the number of finite ranks of each "
-          "feature; None if the control stopped it.");
+    m.def(
+        "rank_ends", pyRankEnds, array("low"), array("high"), array("down"), array("up"), array("group"),
+        array("rounding"), array("values"), nb::arg("control").none() = nb::none(),
+        "Rank the ends of all boxes: return the ranks of lower and upper ends, and the number of finite ranks of each "
+        "feature; None if the control stopped it.");
     m.def("cluster_ends", pyClusterEnds, array("lower_rank"), array("upper_rank"), array("n_ranks"), array("low"),
           array("high"), array("down"), array("up"), array("group"), array("rounding"),
           "Return where the ranks of each feature begin, and the smallest, the largest and the largest lower end of "
           "each rank; for the last, the smallest where it has no lower one.");
     m.def("sort_events", pySortEvents, array("low"), array("high"), array("down"), array("up"), array("group"),
-          array("rounding"), array("values"),
-          array("label"), nb::arg("control").none() = nb::none(),
+          array("rounding"), array("values"), array("label"), nb::arg("control").none() = nb::none(),
           "Sort lower ends, values and upper ends: return events as pairs of code and rank, of shape "
           "(n_features, 3 n, 2), and the number of finite ranks of each feature; None if the control stopped it.");
     m.def("events_of_samples", pyEventsOfSamples, array("events"), array("samples"),
           "Return the events of some samples, numbered as in `samples`.");
-    m.def("ends_around", pyEndsAround, array("events"), array("low"), array("high"), array("down"), array("up"), array("group"),
-          array("rounding"), array("values"),
-          array("feature"), array("rank"),
+    m.def("ends_around", pyEndsAround, array("events"), array("low"), array("high"), array("down"), array("up"),
+          array("group"), array("rounding"), array("values"), array("feature"), array("rank"),
           "Return, for each feature and rank, the largest end of that rank and the smallest of the next; infinite "
           "where there is none. The events may stand in any order.");
 }

@@ -75,13 +75,14 @@ using EventCounts = std::array<double, 8>;
 // Groot's scan of one feature for two classes of unweighted samples. The general scan spends its time on looking up
 // samples; here an event carries its class, and the totals, which no threshold changes, are divided by once.
 //
-// Events are passed in blocks. From what was passed before a block and behind it follows a bound on all its scores; only
-// where that is not above the best score so far, its thresholds are collected and scored: a loop without a branch, which
-// works on several of them at once. The bound: of class c, at least l and at most r samples can be on the left at any
-// threshold of the block, where l were surely left behind the block, and r could be before it. Where l <= r the attacker
-// may choose; where l > r some number between r and l is possible at each threshold. So the attacker can force the
-// least, over those intervals, of the most that his choices give, and since the impurity is concave the least stands in
-// a corner. Groot's placement is the worst one but for rounding half a sample of each class, and slopes are at most 1:
+// Events are passed in blocks. From what was passed before a block and behind it follows a bound on all its scores;
+// only where that is not above the best score so far, its thresholds are collected and scored: a loop without a branch,
+// which works on several of them at once. The bound: of class c, at least l and at most r samples can be on the left at
+// any threshold of the block, where l were surely left behind the block, and r could be before it. Where l <= r the
+// attacker may choose; where l > r some number between r and l is possible at each threshold. So the attacker can force
+// the least, over those intervals, of the most that his choices give, and since the impurity is concave the least
+// stands in a corner. Groot's placement is the worst one but for rounding half a sample of each class, and slopes are
+// at most 1:
 //
 //     score >= bound - 1.
 class TwoClassScan
@@ -141,8 +142,9 @@ class TwoClassScan
                                 lesser(greater(share * total1_, left1), reach1), total0_, total1_);
         }
         // Who may choose takes the middle: one of his choices.
-        auto const corners = [](double left, double reach)
-        { return left <= reach ? std::array{0.5 * (left + reach), 0.5 * (left + reach)} : std::array{reach, left}; };
+        auto const corners = [](double left, double reach) {
+            return left <= reach ? std::array{0.5 * (left + reach), 0.5 * (left + reach)} : std::array{reach, left};
+        };
         double least = infinity;
         for (double const a0 : corners(left0, reach0))
             for (double const a1 : corners(left1, reach1))

@@ -142,11 +142,19 @@ public:
     {
     }
 
-    // Whether the ends on the two sides of a gap can never count as one.
-    [[nodiscard]] bool isWide(Index feature, Gap gap)
+    // Whether a cut in a gap stands between two clusters. Where the gap is wide, no ends on its two sides count as one;
+    // otherwise the clusters of the ends next to it tell.
+    [[nodiscard]] bool isBetweenClusters(Index feature, Gap gap)
     {
         auto const rounding = boxes_.ends.rounding[feature];
-        return gap.first - gap.last > farthestOfOne(gap.last, gap.first, largest(feature), rounding);
+        if (gap.first - gap.last > farthestOfOne(gap.last, gap.first, largest(feature), rounding))
+            return true;
+        double const cut = midpoint(gap.last, gap.first);
+        Margin all{-infinity, infinity};
+        for (Index i = 0; i != boxes_.samples(); ++i)
+            narrow(all, i, feature, cut);
+        auto const found = betweenClusters({all.low, all.high}, boxes_, feature, largest(feature));
+        return found.last <= cut && cut < found.first;
     }
 
     [[nodiscard]] bool reachesLeft(Index i, Index j, Cut b) const
@@ -212,8 +220,8 @@ class Placing
 
     struct Here
     {
-        Index node;                         // of the tree that is given
-        Index parent;                       // of the tree that is placed
+        Index node;    // of the tree that is given
+        Index parent;  // of the tree that is placed
         bool isLeft;
         std::vector<std::int32_t> samples;  // that reach it
     };
@@ -223,9 +231,9 @@ class Placing
     Cuts &cuts_;
     FeatureKinds const &kinds_;
     std::vector<PlacedNode> nodes_;
-    std::vector<Cut> cutOf_;      // of each placed node
-    std::vector<Index> parent_;   // and the node above it
-    std::vector<Here> waiting_;   // the next one last
+    std::vector<Cut> cutOf_;     // of each placed node
+    std::vector<Index> parent_;  // and the node above it
+    std::vector<Here> waiting_;  // the next one last
 
     [[nodiscard]] Interval<Cut> above(Index parent, bool isLeft, Index feature) const
     {
@@ -405,7 +413,7 @@ std::vector<PlacedNode> placeGaps(CutTree const &tree, Span<Gap const> gaps, Box
     {
         if (tree.left[node] < 0)
             continue;
-        if (!cuts.isWide(tree.feature[node], gaps[node]))
+        if (!cuts.isBetweenClusters(tree.feature[node], gaps[node]))
             return {};
         cut[node] = midpoint(gaps[node].last, gaps[node].first);
     }

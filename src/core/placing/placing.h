@@ -50,7 +50,7 @@ struct PlacedNode
     double threshold = std::numeric_limits<double>::quiet_NaN();
     Index left = -1;
     Index right = -1;
-    Index label = -1;  // -1 at splits
+    Index label = -1;                                       // -1 at splits
     double low = std::numeric_limits<double>::quiet_NaN();  // the margin
     double high = std::numeric_limits<double>::quiet_NaN();
 };
@@ -66,7 +66,7 @@ struct Gap
 std::vector<PlacedNode> placeRanks(CutTree const &tree, Span<Index const> index, RankedFeatures const &ranks,
                                    BoxesAround const &boxes, FeatureKinds const &kinds, Control &control);
 
-// The same for splits in gaps between numbers; also none where a gap is so narrow that its ends may count as one.
+// The same for splits in gaps between numbers; also none where the ends around a gap count as one.
 std::vector<PlacedNode> placeGaps(CutTree const &tree, Span<Gap const> gaps, BoxesAround const &boxes,
                                   FeatureKinds const &kinds, Control &control);
 }  // namespace hardwood

@@ -81,8 +81,8 @@ std::optional<SortedEvents> sortEvents(BoxesAround const &boxes, Span<Index cons
 // The events of those samples that have a place (others: -1), numbered by it; false unless that fills `kept`.
 bool eventsOfSamples(Grid<Event const> all, Span<std::int32_t const> place, Grid<Event> kept);
 
-// The largest end of a rank of a feature, and the smallest of the next one, among events in any order; nothing where one
-// of them names a sample or a kind that is not there.
+// The largest end of a rank of a feature, and the smallest of the next one, among events in any order; nothing where
+// one of them names a sample or a kind that is not there.
 struct EndsAround
 {
     double last;
@@ -90,8 +90,8 @@ struct EndsAround
 };
 std::optional<EndsAround> endsAround(Span<Event const> events, BoxesAround const &boxes, Index feature, Index rank);
 
-// The largest end of the rank of one end of a feature, `gap.last`, and the smallest of the rank of another, `gap.first`,
-// found without ranking all ends: O(n). Either may be infinite. Values are no ends here; `largest` is the largest of the
-// feature's values without their signs.
+// The largest end of the rank of one end of a feature, `gap.last`, and the smallest of the rank of another,
+// `gap.first`, found without ranking all ends: O(n). Either may be infinite. Values are no ends here; `largest` is the
+// largest of the feature's values without their signs.
 EndsAround betweenClusters(EndsAround gap, BoxesAround const &boxes, Index feature, double largest);
 }  // namespace hardwood

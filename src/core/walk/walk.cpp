@@ -64,8 +64,8 @@ public:
             for (Index node = 0; node != nodes_; ++node)
             {
                 auto const j = std::max(nodes[node].feature, 0);
-                sides_[group * nodes_ + node] = sidesOf(nodes[node].threshold, samples.down(group, j),
-                                                        samples.up(group, j), samples.rounding[j]);
+                sides_[group * nodes_ + node] =
+                    sidesOf(nodes[node].threshold, samples.down(group, j), samples.up(group, j), samples.rounding[j]);
             }
     }
 

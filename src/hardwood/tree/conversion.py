@@ -74,10 +74,8 @@ class GapTree(NamedTuple):
 
     def in_indices(self, problem: Problem) -> IndexTree:
         """Return the tree in the ends of a problem; what it uses of them is ranked for it."""
-        index = np.full(len(self.feature), -1)
-        for node in np.flatnonzero(self.left >= 0):
-            cut = midpoint(float(self.last[node]), float(self.first[node]))
-            index[node] = index_of(cut, problem.ends_of(int(self.feature[node])))
+        cut = [midpoint(a, b) for a, b in zip(self.last.tolist(), self.first.tolist(), strict=True)]
+        index = _indices(self.feature, np.array(cut), self.left >= 0, problem)
         return IndexTree(self.feature, index, self.left, self.right, self.label)
 
     def placed(self, problem: Problem) -> Tree:
@@ -184,7 +182,15 @@ def to_indices(tree: Tree, problem: Problem) -> IndexTree:
                 f"{', '.join(map(repr, problem.classes.tolist()))}"
             )
         label[leaf] = code[answer]
-    index = np.full(tree.n_nodes, -1)
-    for node in np.flatnonzero(is_split):
-        index[node] = index_of(float(tree.threshold[node]), problem.ends_of(int(tree.feature[node])))
+    index = _indices(tree.feature, tree.threshold, is_split, problem)
     return IndexTree(tree.feature, index, tree.left, tree.right, label)
+
+
+def _indices(feature: IntArray, threshold: FloatArray, is_split: BoolArray, problem: Problem) -> IntArray:
+    """Return the index of each split's threshold, -1 at leaves; each feature is looked at once."""
+    index = np.full(len(feature), -1)
+    for j in np.unique(feature[is_split]):
+        ends = problem.ends_of(int(j))
+        for node in np.flatnonzero(is_split & (feature == j)):
+            index[node] = index_of(float(threshold[node]), ends)
+    return index
