@@ -19,6 +19,9 @@ from hardwood.tree.index_tree import IndexTree
 EFFORT = 200_000_000
 """Random restarts end when so many samples were scanned, about a second."""
 
+EFFORT_OF_STARTS = 2_000_000_000
+"""Greedy starts are improved as long as fewer samples were scanned, some seconds; the best tree that is known always is."""
+
 EFFORT_OF_A_STEP = 500_000_000
 """Samples that one re-optimisation of a subtree may scan, about half a second: what is exact for a few thousand samples
 would take minutes for more."""
@@ -104,17 +107,24 @@ class LocalSearch:
     def _is_over(self) -> bool:
         return self.run.should_stop() or self.control.stopped
 
+    def _effort(self) -> int:
+        """Return how many samples were scanned so far."""
+        return sum(core.effort for core in self.cores)
+
     def _starts(self) -> Iterator[IntArray]:
         """Yield the best tree that is known and the greedy ones."""
         if self.run.best_index_tree is not None:
             yield rows_of(relabel(self.run.best_index_tree, self.model.problem, self.run.control))
-        yield from map(rows_of, self.greedy)
+        for tree in self.greedy:
+            if self._effort() > EFFORT_OF_STARTS:
+                return
+            yield rows_of(tree)
 
     def _random_roots(self) -> Iterator[IntArray]:
         """Yield splits on random end points, with plain leaves that the descent replaces."""
         restarts = self.run.options["restarts"]
         for _ in range(2 * (self.model.depth - 2) ** 2 if restarts is None else restarts):
-            if sum(core.effort for core in self.cores) > EFFORT:
+            if self._effort() > EFFORT:
                 return
             yield self._random_root()
 
