@@ -20,7 +20,7 @@ EFFORT = 200_000_000
 """Random restarts end when so many samples were scanned, about a second."""
 
 EFFORT_OF_STARTS = 2_000_000_000
-"""Greedy starts are improved as long as fewer samples were scanned, some seconds; the best tree that is known always is."""
+"""Greedy starts are improved as long as fewer samples were scanned, some seconds; the best known tree always is."""
 
 EFFORT_OF_A_STEP = 500_000_000
 """Samples that one re-optimisation of a subtree may scan, about half a second: what is exact for a few thousand samples
