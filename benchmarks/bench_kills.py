@@ -49,7 +49,10 @@ FOLDER = "HARDWOOD_PROOFS"
 def run() -> str:
     if not os.environ.get(datasets.DATA_VARIABLE):
         return f"Nothing is measured: set {datasets.DATA_VARIABLE} to the folder of the paper's data sets."
-    return table(COLUMNS, [kills("banknote-authentication,0.09,3", of, n) for of, n in (("process", 5), ("worker", 2))])
+    return table(COLUMNS, [kills("banknote-authentication,0.09,3", of, 2, 0.4) for of in ("process", "worker")])
+
+
+known = cache(instance)
 
 
 # What runs in processes of their own, which may be killed. Each says how much CPU it used before it was ready.
@@ -57,7 +60,7 @@ def run() -> str:
 
 def search(text: str, path: str, address: str | None) -> None:
     """Search to the end."""
-    _, _, problem = instance(text)
+    _, _, problem = known(text)
     client: Any = None
     if address is not None:
         distributed: Any = import_module("distributed")
@@ -88,8 +91,11 @@ class Child:
 
     def __init__(self, *arguments: str) -> None:
         command = [sys.executable, "-m", "benchmarks.bench_kills", *arguments]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        assert self.process.stdout is not None
+        self.process: Any = (
+            _Fork(arguments[1], arguments[3])
+            if arguments[0] == "search" and len(arguments) == 4
+            else subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        )
         before, _, self.address = self.process.stdout.readline().strip().partition(" ")
         self._before = float(before)
 
@@ -122,8 +128,37 @@ class Child:
 
     def said(self) -> str:
         """Return what it said after the first line."""
-        assert self.process.stdout is not None
-        return self.process.stdout.read().strip()
+        return str(self.process.stdout.read()).strip()
+
+
+class _Fork:
+    """As much of `subprocess.Popen` as is needed, for a copy of this process: nothing has to be imported again."""
+
+    def __init__(self, text: str, path: str) -> None:
+        read, write = os.pipe()
+        self.returncode: int | None = None
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.dup2(write, 1)
+            try:
+                search(text, path, None)
+            finally:
+                os._exit(FAILED)
+        os.close(write)
+        self.stdout = os.fdopen(read)
+
+    def poll(self) -> int | None:
+        if self.returncode is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            self.returncode = os.waitstatus_to_exitcode(status) if pid else None
+        return self.returncode
+
+    def wait(self) -> None:
+        while self.poll() is None:
+            time.sleep(0.01)
+
+    def kill(self) -> None:
+        os.kill(self.pid, signal.SIGKILL)
 
 
 @dataclass
@@ -217,14 +252,13 @@ def left_alone(text: str, on_cluster: bool) -> tuple[str, float]:
     return answer, used
 
 
-def kills(text: str, of: str = "process", n: int = 10, seed: int = SEED) -> tuple[Any, ...]:
-    """Kill n times in one search; return what came of it."""
-    X, y, _ = instance(text)
+def kills(text: str, of: str = "process", n: int = 10, apart: float = 1.0, seed: int = SEED) -> tuple[Any, ...]:
+    """Kill n times in one search, so many CPU seconds apart on average; return what came of it."""
+    X, y, _ = known(text)
     kept = os.environ.get(FOLDER)
     notes = Notes(f"{text} {of}")
     on_cluster = of != "process"
     with tempfile.TemporaryDirectory() as folder:
-        expected, whole = left_alone(text, on_cluster)
         path = Path(kept or folder) / f"{text} {of}.hwp"
         if not notes.known:
             path.unlink(missing_ok=True)
@@ -234,7 +268,7 @@ def kills(text: str, of: str = "process", n: int = 10, seed: int = SEED) -> tupl
             rng = random.Random(f"{seed} {text} {of} {lives}")
             party.begin()
             assert party.searcher is not None
-            until = party.used + rng.random() * 2 * whole / (n + 1) if lives < n else float("inf")
+            until = party.used + rng.random() * 2 * apart if lives < n else float("inf")
             while party.searcher.is_alive and party.used < until:
                 time.sleep(0.01)
                 notes.keep(lives=lives, spent=party.used)
@@ -245,7 +279,9 @@ def kills(text: str, of: str = "process", n: int = 10, seed: int = SEED) -> tupl
                 print(f"  {text}: kill {lives} of the {of} after {party.used:.1f} CPU s in all", flush=True)
             party.lose("searcher" if of == "process" else of)
         spent = party.used
+        notes.keep(lives=lives, spent=spent)
         party.end()
+        expected, whole = left_alone(text, on_cluster)
         proof = "kept" if kept else _verdict(path, X, y)
     lost = f"{100 * (spent - whole) / max(1, lives) / whole:.2f} %"
     same = "same" if answer == expected else f"{answer} INSTEAD OF {expected}"
@@ -258,23 +294,26 @@ def _verdict(path: Path, X: Any, y: Any) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", help="an instance: set, radius, depth; or search, worker, scheduler")
+    parser.add_argument("what", help="an instance: set, radius, depth; or alone, search, worker, scheduler")
     parser.add_argument("instance", nargs="?")
     parser.add_argument("--of", choices=["process", "worker", "scheduler"], default="process")
     parser.add_argument("--kills", type=int, default=10)
+    parser.add_argument("--apart", type=float, default=1.0, help="CPU seconds between two kills, on average")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--path")
     parser.add_argument("--address")
     a = parser.parse_args(arguments)
     if a.what == "search":
         search(a.instance, a.path, a.address)
+    elif a.what == "alone":
+        print(*left_alone(a.instance, a.of != "process"))
     elif a.what in ("worker", "scheduler"):
         asyncio.run(serve(a.address))
     else:
-        print(table(COLUMNS, [kills(a.what, a.of, a.kills, a.seed)]))
+        print(table(COLUMNS, [kills(a.what, a.of, a.kills, a.apart, a.seed)]))
 
 
-def _several(*asked: tuple[str, str, int]) -> str:
+def _several(*asked: tuple[str, str, int, float]) -> str:
     return table(COLUMNS, [kills(*one) for one in asked])
 
 
@@ -293,11 +332,18 @@ def verdicts() -> str:
 
 
 PARTS = {
-    "ionosphere": lambda: _several(("ionosphere,0.2,4", "process", 50)),
-    "ionosphere_cluster": lambda: _several(("ionosphere,0.2,4", "worker", 10), ("ionosphere,0.2,4", "scheduler", 3)),
-    "magic": lambda: _several(("magic,-,3", "process", 10)),
-    "magic_cluster": lambda: _several(("magic,-,3", "worker", 4), ("magic,-,3", "scheduler", 2)),
-    "wine": lambda: _several(*(("wine,0.03,3", of, n) for of, n in (("process", 15), ("worker", 6), ("scheduler", 2)))),
+    "ionosphere": lambda: _several(("ionosphere,0.2,4", "process", 60, 0.8)),
+    "ionosphere_cluster": lambda: _several(
+        ("ionosphere,0.2,4", "worker", 10, 5.0), ("ionosphere,0.2,4", "scheduler", 3, 15.0)
+    ),
+    "magic": lambda: _several(("magic,-,3", "process", 15, 9.0)),
+    "magic_cluster": lambda: _several(("magic,-,3", "worker", 4, 30.0), ("magic,-,3", "scheduler", 2, 45.0)),
+    "wine": lambda: _several(
+        *(
+            ("wine,0.03,3", of, n, apart)
+            for of, n, apart in (("process", 4, 1.5), ("worker", 4, 2.0), ("scheduler", 2, 4.0))
+        )
+    ),
     "verdicts": verdicts,
 }
 
