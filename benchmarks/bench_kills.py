@@ -86,16 +86,18 @@ async def serve(address: str | None) -> None:
         await server.finished()
 
 
+def _started(arguments: Sequence[str]) -> Any:
+    if arguments[0] == "search" and len(arguments) == 4:
+        return _Fork(arguments[1], arguments[3])
+    command = [sys.executable, "-m", "benchmarks.bench_kills", *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+
 class Child:
     """A process of this module, with its address if it has one, and its CPU seconds since it was ready."""
 
     def __init__(self, *arguments: str) -> None:
-        command = [sys.executable, "-m", "benchmarks.bench_kills", *arguments]
-        self.process: Any = (
-            _Fork(arguments[1], arguments[3])
-            if arguments[0] == "search" and len(arguments) == 4
-            else subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        )
+        self.process = _started(arguments)
         before, _, self.address = self.process.stdout.readline().strip().partition(" ")
         self._before = float(before)
 
