@@ -128,6 +128,19 @@ def test_a_stopped_search_goes_on_where_it_was(tmp_path: Path) -> None:
     assert verdict.records["RESET"] == 1  # the second sitting went on with the stream of the first
 
 
+def test_states_that_are_superseded_do_not_fill_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PACE", (0.0, 0.0, 0.0))
+    monkeypatch.setattr(module, "REST", 0)
+    rng = np.random.default_rng(SEED)
+    X = rng.integers(0, 60, (300, 5)) / 10
+    problem = Problem.from_data(X, rng.integers(0, 2, 300), 0.1, 5)
+    solve(problem, checkpoint=tmp_path / "run.hwp", time_limit=2.0, options={"restarts": 0})
+    with (tmp_path / "run.hwp").open("rb") as stream:
+        notes = [read_note(member.content) for member in list(read_members(stream))[1:]]
+    assert sum("stream" in entries for entries in notes) > 3
+    assert sum("state_of" in entries for entries in notes) <= 1 + sum("tree" in entries for entries in notes)
+
+
 def test_a_finished_checkpoint_answers_at_once(tmp_path: Path) -> None:
     _, _, problem = stopped_search(tmp_path / "run.hwp")
     first = solve(problem, checkpoint=tmp_path / "run.hwp")

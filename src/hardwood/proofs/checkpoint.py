@@ -138,7 +138,11 @@ class SavedSearch:
             self._append(pack(note({"is_scouted": True})))
 
     def keep_piece(self, number: int, piece: Piece) -> None:
-        """Write the next piece of a stream, and the state behind it."""
+        """Write the next piece of a stream, and the state behind it; in place of its last state, if that is the end."""
+        old, end = self._states.pop(number, (0, 0))
+        if end == self._size and old > 0:
+            os.ftruncate(self._descriptor, old)
+            self._size = old
         start = self._append(piece.records + piece.state)
         middle = start + len(piece.records)
         self._pieces.setdefault(number, []).append((start, middle, bool(piece.settled)))
