@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 
 from cli_runner import run
 from hardwood import load_model
@@ -278,3 +279,14 @@ def test_exit_codes_and_messages_of_the_installed_command(data: Path, tmp_path: 
     assert "Traceback" not in failed.stderr
     assert command("fit", data).returncode == 2
     assert command("fly").returncode == 2
+
+
+def test_help_shows_every_command_in_the_order_in_which_one_needs_it() -> None:
+    from hardwood.cli.app import PANELS, app
+
+    named = [name for names in PANELS.values() for name in names]
+    assert sorted(named) == sorted(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+    shown = run("--help")
+    places = [shown.index(f"│ {name} ") for name in named]
+    assert places == sorted(places)
+    assert all(panel in shown for panel in PANELS)

@@ -23,8 +23,31 @@ from hardwood.errors import HardwoodError
 TRACEBACK_VARIABLE = "HARDWOOD_TRACEBACK"
 
 
+PANELS = {
+    "Before anything is learned": ("inspect", "bound", "epsilons"),
+    "Learn": ("fit", "fit-ensemble", "compare", "tradeoff", "explore"),
+    "Look at what was learned": ("evaluate", "explain", "report", "plot", "certify"),
+    "Use it": ("predict", "export"),
+    "More": ("demo", "reproduce", "solvers"),
+}
+"""The commands as ``--help`` shows them: in the order in which one needs them."""
+
+
 class Application(typer.core.TyperGroup):
     """The command line, which remembers what was typed."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the commands in the order of `PANELS`, others last."""
+        shown = [name for names in PANELS.values() for name in names if name in self.commands]
+        return [*shown, *(name for name in super().list_commands(ctx) if name not in shown)]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command, with the panel that it is shown in."""
+        command = super().get_command(ctx, cmd_name)
+        panel = next((panel for panel, names in PANELS.items() if cmd_name in names), None)
+        if command is not None and panel is not None:
+            command.rich_help_panel = panel  # type: ignore[attr-defined]
+        return command
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments."""
