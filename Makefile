@@ -107,7 +107,7 @@ build/dev/.tidy: .clang-tidy $(CORE)
 	touch $@
 
 # Wheel and source distribution; the wheel is then installed and tried where no compiler is.
-dist: $(USER)
+dist: | compiler $(BIN)/python
 	$(PIP) build
 	rm -rf dist build/dist
 	$(BIN)/python -m build --outdir dist
