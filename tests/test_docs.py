@@ -164,6 +164,16 @@ def test_limits_were_kept_as_promised() -> None:
     assert max(map(float, answers)) <= 1
 
 
+def test_version_changelog_and_citation_speak_of_one_release() -> None:
+    version, date = re.findall(
+        r"^## (\S+) \((\d{4}-\d\d-\d\d)\)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE
+    )[0]
+    cited = (ROOT / "CITATION.cff").read_text("utf-8")
+    # Between releases the version is that of the next one, with "dev" behind it.
+    assert hardwood.__version__ == version or ".dev" in hardwood.__version__
+    assert f"\nversion: {version}\ndate-released: {date}\n" in cited
+
+
 def test_files_that_the_architecture_names_exist() -> None:
     for page in (ROOT / "docs" / "architecture.md", ROOT / "CONTRIBUTING.md", ROOT / "docs" / "trust.md"):
         for name in re.findall(r"`([\w/.*-]+\.(?:py|h|cpp|md|toml|csv|json))`", page.read_text(encoding="utf-8")):
