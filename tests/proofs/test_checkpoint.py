@@ -128,6 +128,20 @@ def test_a_stopped_search_goes_on_where_it_was(tmp_path: Path) -> None:
     assert verdict.records["RESET"] == 1  # the second sitting went on with the stream of the first
 
 
+def test_good_trees_are_not_looked_for_again_and_again(tmp_path: Path) -> None:
+    _, _, problem = stopped_search(tmp_path / "run.hwp")
+    with (tmp_path / "run.hwp").open("rb") as stream:
+        members = list(read_members(stream))
+    kept = [member for member in members[1:] if "is_scouted" not in read_note(member.content)]
+    assert sum("scouting" in read_note(member.content) for member in kept) == 1
+    for times in (2, 3):
+        more = [note({"scouting": True})] * (times - 1)
+        contents = [members[0].content, *(member.content for member in kept), *more]
+        (tmp_path / "other.hwp").write_bytes(b"".join(map(pack, contents)))
+        with open_checkpoint(Checkpoint(tmp_path / "other.hwp"), problem) as saved:
+            assert saved.is_scouted == (times == 3)
+
+
 def test_states_that_are_superseded_do_not_fill_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PACE", (0.0, 0.0, 0.0))
     monkeypatch.setattr(module, "REST", 0)

@@ -41,6 +41,9 @@ CHECKPOINT_MAGIC = b"hardwood checkpoint 1\n"
 PACE = (0.5, 10.0, 0.02)
 """What is proven goes to the disk every so many seconds: at least, at most, and as a share of the time so far."""
 
+MOST_SCOUTINGS = 3
+"""So many times the search for good trees is begun; who is killed more often goes on with the proof."""
+
 REST = 100
 """So many times as long as writing took, nothing is written."""
 
@@ -86,7 +89,7 @@ class SavedSearch:
     objective : float
         What it costs.
     is_scouted : bool
-        Whether the search for good trees came to its end.
+        Whether the search for good trees came to its end, or was cut short so often that the proof should begin.
     bound : int or None
         In parts, if the search was finished.
     """
@@ -106,6 +109,7 @@ class SavedSearch:
     _synced: float = field(default_factory=time.monotonic)
     _states: dict[int, tuple[int, int]] = field(default_factory=dict)
     _rest: float = 0.0
+    _n_scoutings: int = 0
 
     @property
     def first_free_stream(self) -> int:
@@ -136,6 +140,10 @@ class SavedSearch:
         if not self.is_scouted:
             self.is_scouted = True
             self._append(pack(note({"is_scouted": True})))
+
+    def keep_scouting(self) -> None:
+        """Write down that good trees are being looked for."""
+        self._append(pack(note({"scouting": True})))
 
     def keep_piece(self, number: int, piece: Piece) -> None:
         """Write the next piece of a stream, and the state behind it; in place of its last state, if that is the end."""
@@ -374,4 +382,5 @@ def _take_piece(saved: SavedSearch, entries: dict[str, Any], start: int, end: in
         objective = float(entries["objective"])
         if objective < saved.objective:
             saved.tree, saved.objective = tree_from_plain(entries["tree"], saved.model.problem), objective
-    saved.is_scouted = saved.is_scouted or bool(entries.get("is_scouted"))
+    saved._n_scoutings += "scouting" in entries
+    saved.is_scouted |= bool(entries.get("is_scouted")) or saved._n_scoutings >= MOST_SCOUTINGS

@@ -254,6 +254,8 @@ class _Spread:
         idle = [slot for slot in slots if slot not in self.doing]
         if idle and not self.is_scouted and all(duty.parts is not None for duty in self.doing.values()):
             self._give(idle.pop(0), Duty(None, seconds=self.run.remaining(), tree=self.run.best_index_tree))
+            if self.saved is not None:
+                self.saved.keep_scouting()
         if not idle:
             return
         self.queue = self.ledger.open_parts(target, self.queue) if self.queue else self._taken_back()
