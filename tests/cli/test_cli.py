@@ -290,3 +290,9 @@ def test_help_shows_every_command_in_the_order_in_which_one_needs_it() -> None:
     places = [shown.index(f"│ {name} ") for name in named]
     assert places == sorted(places)
     assert all(panel in shown for panel in PANELS)
+
+
+def test_a_forgotten_attack_is_asked_for(data: Path) -> None:
+    for command in ("fit", "compare", "bound"):
+        assert "What can the attacker do?" in run(command, data, "-t", "label", code=2)
+    assert "What can the attacker do?" not in run("fit", data, "-a", "5%", code=2)

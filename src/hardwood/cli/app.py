@@ -33,8 +33,23 @@ PANELS = {
 """The commands as ``--help`` shows them: in the order in which one needs them."""
 
 
+NO_ATTACK = (
+    "What can the attacker do? --attack 5% moves every feature by 5 % of its range, --attack 'age=5,income=0:100' some "
+    "of them in their units, --attack 0 nobody; 'hardwood inspect' suggests more."
+)
+
+
 class Application(typer.core.TyperGroup):
     """The command line, which remembers what was typed."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; where it is not said what the attacker can do, say how to say it."""
+        try:
+            return super().invoke(ctx)
+        except Exception as error:
+            if getattr(getattr(error, "param", None), "name", None) == "attack" and not getattr(error, "message", "x"):
+                error.message = NO_ATTACK  # type: ignore[attr-defined]
+            raise
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the commands in the order of `PANELS`, others last."""
