@@ -257,7 +257,8 @@ class RobustBoostingClassifier(BaseRobustEnsemble):
         The logistic function of the score (of twice the score for the exponential loss); with more than two classes
         these are divided by their sum.
         """
-        return shares_of_margins(self.ensemble_.scores(self._validate(X)), self.loss)
+        table = self._validate(X)
+        return shares_of_margins(self.ensemble_.scores(table), self.loss)
 
     def staged_decision_function(self, X: Any) -> Iterator[FloatArray]:
         """Yield the scores of each row of X after every round, of shape (n_samples, n_scores)."""

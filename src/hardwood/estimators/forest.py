@@ -189,7 +189,8 @@ class RobustForestClassifier(BaseRobustEnsemble):
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the mean over the trees of their votes, or of their shares, for each class at each row of X."""
-        return shares_of_votes(self.ensemble_.scores(self._validate(X)))
+        table = self._validate(X)
+        return shares_of_votes(self.ensemble_.scores(table))
 
     def _training_record(self) -> dict[str, Any]:
         return {
