@@ -71,6 +71,21 @@ def test_a_very_large_table_is_searched_as_said(steps: list[str], depth: int) ->
     assert result.bound <= result.objective
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_very_large_table_has_the_same_optimum(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.random((150, 3)), int(rng.integers(1, 4)))
+    y = np.where(rng.random(150) < 0.2, rng.integers(0, 3, 150), (X[:, 0] < 0.5).astype(int) + (X[:, 1] < 0.4))
+    problem = Problem.from_data(X, y, float(rng.choice([0.0, 0.01, 0.1])), 2)
+    expected = solve(problem)
+    monkeypatch.setattr(first_trees, "VERY_LARGE", 10)
+    monkeypatch.setattr(first_trees, "SAMPLE", 50)
+    fresh = problem.replace(reach=problem.reach)
+    found = solve(fresh)
+    assert not fresh.is_ranked
+    assert (found.objective, found.bound, found.status) == (expected.objective, expected.bound, expected.status)
+
+
 def test_without_a_limit_nothing_is_said_of_parts(steps: list[str]) -> None:
     result = solve(Problem.from_data(*table(2600, 2), 0.01, 2))
     assert result.plan is not None
@@ -94,3 +109,11 @@ def test_small_tables_and_other_solvers_need_no_plan() -> None:
     assert solve(problem).plan is None
     assert solve(problem, "greedy").plan is None
     assert plan.plan_of(problem, 1.0) is None
+
+
+def test_a_wide_table_of_few_rows_is_not_searched_in_samples() -> None:
+    rng = np.random.default_rng(0)
+    X = np.zeros((1001, 1500))
+    X[:, 0] = rng.random(1001)
+    result = solve(Problem.from_data(X, (X[:, 0] > 0.5).astype(int), 0.0, 2))
+    assert (result.plan, result.objective) == (None, 0)

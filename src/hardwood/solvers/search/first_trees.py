@@ -24,7 +24,8 @@ SAMPLE_EFFORT = 5 * 10**9
 def looks_first(problem: Problem) -> bool:
     """Whether a greedy tree is grown before anything else: on tables so large that ranking them takes seconds."""
     is_free = problem.prices is None and problem.leaf_limit_name is None and problem.leaf_penalty == 0
-    return is_free and problem.max_depth >= 2 and problem.values.size >= VERY_LARGE
+    is_large = problem.n_samples > 2 * SAMPLE and problem.values.size >= VERY_LARGE
+    return is_free and is_large and problem.max_depth >= 2
 
 
 def look_first(run: Run) -> None:
@@ -55,8 +56,7 @@ def find_first_trees(model: SearchModel, options: _core.SearchOptions, run: Run)
 
 def _start_from_sample(problem: Problem, run: Run) -> None:
     """Report the best tree for a random part of the samples: close to the optimum for all, at a small price."""
-    size = min(SAMPLE, problem.n_samples)
-    chosen = np.sort(np.random.default_rng(run.random_state).choice(problem.n_samples, size, replace=False))
+    chosen = np.sort(np.random.default_rng(run.random_state).choice(problem.n_samples, SAMPLE, replace=False))
     if not problem.weight[chosen].any() or run.should_stop():
         return
     part = problem.take(chosen).replace(min_samples_leaf=0, min_weight_fraction_leaf=0.0)

@@ -15,7 +15,8 @@ from __future__ import annotations
 import numpy as np
 
 from hardwood import _core
-from hardwood.arrays import IntArray, RankArray
+from hardwood.arrays import IntArray
+from hardwood.problem.endpoints import rank_reach
 from hardwood.solvers.run import Run
 from hardwood.solvers.search.model import SearchModel
 from hardwood.solvers.search.root import run_stage
@@ -86,12 +87,12 @@ class BoundByParts:
         """Return the problem of some samples, in ranks of their own ends; no limits on leaves."""
         model, problem = self.model, self.model.problem
         rows = model.row[part]
-        lower, upper, n_ranks = _ranks_among(problem.lower_rank[rows], problem.upper_rank[rows], problem.n_ranks)
+        ends = rank_reach(problem.reach.take(rows), problem.values[rows])
         return _core.SearchProblem(
-            lower,
-            upper,
+            ends.lower_rank,
+            ends.upper_rank,
             np.arange(len(part)),
-            n_ranks,
+            ends.n_ranks,
             problem.label[rows],
             np.ones(len(part), np.int64),
             model.weight[part],
@@ -101,15 +102,3 @@ class BoundByParts:
             step=model.step,
             min_leaf=0,
         )
-
-
-def _ranks_among(lower: RankArray, upper: RankArray, n_ranks: IntArray) -> tuple[RankArray, RankArray, IntArray]:
-    """Return the ranks of some boxes among their own ends; -1 stays -1, and the rank behind the last stays behind."""
-    new_lower, new_upper, counts = np.empty_like(lower), np.empty_like(upper), np.empty_like(n_ranks)
-    for j in range(lower.shape[1]):
-        ends = np.concatenate([lower[:, j], upper[:, j]])
-        present = np.unique(ends[(ends >= 0) & (ends < n_ranks[j])])
-        counts[j] = len(present)
-        new_lower[:, j] = np.where(lower[:, j] < 0, -1, np.searchsorted(present, lower[:, j]))
-        new_upper[:, j] = np.searchsorted(present, upper[:, j])
-    return new_lower, new_upper, counts

@@ -16,7 +16,7 @@ from hardwood.problem.problem import Problem
 from hardwood.solvers.options import AnyOf, Nothing, Option, RisingShares, Whole
 from hardwood.solvers.registry import Solver, register
 from hardwood.solvers.run import Run
-from hardwood.solvers.search.first_trees import find_first_trees, look_first
+from hardwood.solvers.search.first_trees import find_first_trees, look_first, looks_first
 from hardwood.solvers.search.model import VERY_LARGE, SearchModel, tree_of
 from hardwood.solvers.search.options import CORE_OPTIONS, core_options
 from hardwood.solvers.search.parts import LARGE, BoundByParts
@@ -78,6 +78,10 @@ class SearchSolver(Solver):
         if run.checkpoint is not None or run.client is not None:
             spread_search(run)
             return
+        if model.depth == 2 and looks_first(problem):
+            # The core has ranks of its own; a tree of three splits is placed without those of other features.
+            for holder in (problem, run.problem):
+                holder.forget_ranks()
         find_first_trees(model, options, run)
         if run.should_stop():
             return
