@@ -25,6 +25,8 @@ FEW_ROWS = 20
 """Below so many rows, values that all differ say nothing."""
 MANY_DIFFERENT = 0.9
 """Text that differs in a larger share of the rows names them."""
+_SIGNS = r"[\s€$£¥%‰]*"
+_DRESSED = re.compile(rf"{_SIGNS}[+-]?{_SIGNS}(\d{{1,3}}([.,'’\s]\d{{3}})+([.,]\d+)?|\d+([.,]\d+)?){_SIGNS}")
 _DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\s*(Z|[+-]\d{2}:?\d{2})?)?"
     r"|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}([T ]\d{1,2}:\d{2}(:\d{2})?)?"
@@ -65,6 +67,8 @@ class Column:
         How many cells are text.
     odd_texts : tuple of str
         The different texts in a column that is otherwise numbers.
+    is_dressed : bool
+        Whether all cells are numbers with signs that numbers here do not have: 5%, $ 3, 1,200.
     """
 
     name: str
@@ -77,6 +81,7 @@ class Column:
     odd: int | None = None
     n_text: int = 0
     odd_texts: tuple[str, ...] = ()
+    is_dressed: bool = False
 
     @property
     def is_numeric(self) -> bool:
@@ -130,7 +135,8 @@ def _column(table: CsvTable, name: str) -> Column:
     shown = list(dict.fromkeys(([] if odd is None else [cells[odd]]) + present[:20]))[:3]
     counts = len(cells), len(cells) - len(present), len(distinct)
     odd_texts = () if odd is None else tuple(sorted({text.strip() for text in texts}))
-    return Column(name, kind, *counts, values, tuple(shown), odd, n_text, odd_texts)
+    is_dressed = values is None and bool(distinct) and all(_DRESSED.fullmatch(cell) for cell in distinct)
+    return Column(name, kind, *counts, values, tuple(shown), odd, n_text, odd_texts, is_dressed)
 
 
 def _kind(name: str, present: Sequence[str], distinct: set[str], values: FloatArray | None, n_rows: int) -> ColumnKind:
@@ -199,6 +205,9 @@ def _decision(table: CsvTable, column: Column, is_categorical: bool, allow_missi
         return Decision(column, reason, (*_as_missing(column), drop, *_as_categories(column)))
     if column.kind is ColumnKind.DATE:
         return Decision(column, "dates", (drop, *_as_categories(column)))
+    if column.is_dressed:
+        plain = next((cell for cell in column.examples if not cell.isdigit()), column.examples[0])
+        return Decision(column, f"numbers with other signs ({plain!r}); write plain ones", (drop,))
     if column.kind is ColumnKind.CATEGORY:
         return Decision(column, f"text, {column.n_distinct} different values", (*_as_categories(column), drop))
     if column.kind is ColumnKind.CONSTANT:
