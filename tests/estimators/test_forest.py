@@ -174,9 +174,9 @@ def test_shares_by_hand() -> None:
     """A stump at .5, boxes of half-width .2: the sample at .4 reaches both sides and counts for neither leaf."""
     X, y = np.array([[0.1], [0.2], [0.4], [0.9], [0.8]]), np.array([0, 1, 0, 1, 1])
     problem = Problem.from_data(X, y, 0.2, 1)
-    one = averaging([GrownTree(stump(0, 0.5, 0, 1), np.ones(5))], problem)
+    one = averaging([GrownTree(stump(0, 0.5, 0, 1), None)], problem)
     assert one.scores([[0.0], [1.0]]).tolist() == [[0.5, 0.5], [0.0, 1.0]]
-    smooth = averaging([GrownTree(stump(0, 0.5, 0, 1), np.ones(5))], problem, laplace=1.0)
+    smooth = averaging([GrownTree(stump(0, 0.5, 0, 1), None)], problem, laplace=1.0)
     assert smooth.scores([[1.0]]).tolist() == [[0.25, 0.75]]
 
 

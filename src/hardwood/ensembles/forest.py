@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardwood._core import Control
 from hardwood.arrays import FloatArray
@@ -27,10 +28,14 @@ SHARES_GRID = 2.0**-30
 
 @dataclass(frozen=True, eq=False)
 class GrownTree:
-    """A tree and the weights of its bootstrap sample."""
+    """A tree and how often its bootstrap sample has each sample; None: once."""
 
     tree: Tree
-    weight: FloatArray
+    draws: NDArray[np.unsignedinteger] | None
+
+    def weight(self, problem: Problem) -> FloatArray:
+        """Return the weights of the bootstrap sample."""
+        return problem.weight if self.draws is None else problem.weight * self.draws
 
 
 @dataclass(frozen=True)
@@ -90,16 +95,18 @@ def grow_forest(
         if number > 0 and deadline is not None and time.monotonic() > deadline:
             return None
         rng = np.random.default_rng([random_state, number])
-        weight: FloatArray = problem.weight
+        draws = None
         if bootstrap:
-            weight = weight * np.bincount(rng.choice(present, len(present)), minlength=problem.n_samples)
+            counts = np.bincount(rng.choice(present, len(present)), minlength=problem.n_samples)
+            draws = counts.astype(np.min_scalar_type(int(counts.max())))
+        weight = problem.weight if draws is None else problem.weight * draws
         if isinstance(learner, GreedyLearner):
             tree = learner.grow_tree(problem, rng, weight=weight, events=events, control=control)
         else:
             tree = learner.grow(problem.replace(weight=weight), rng, interrupt)
         if on_tree is not None:
             on_tree(number + 1)
-        grown = GrownTree(tree, weight)
+        grown = GrownTree(tree, draws)
         if finished is not None and not control.stopped:
             finished.append(grown)
         return grown
@@ -121,7 +128,7 @@ def averaging(grown: Sequence[GrownTree], problem: Problem, laplace: float = 0.0
     """
     values = []
     for one in grown:
-        statistics = LeafStatistics.of_reach(one.tree, problem.reach, problem.label, one.weight)
+        statistics = LeafStatistics.of_reach(one.tree, problem.reach, problem.label, one.weight(problem))
         shares = class_shares(statistics.certain_weight(), one.tree, laplace)
         values.append(np.round(shares / SHARES_GRID) * SHARES_GRID)
     return _together([one.tree for one in grown], values)
