@@ -282,4 +282,4 @@ def _finite(result: Result) -> list[TracePoint]:
 
 def _attacks_anything(problem: Problem) -> bool:
     """Whether some sample can be moved at all, or be anything where it is missing."""
-    return bool(np.any(problem.lower < problem.upper))
+    return bool(problem.reach.moves(problem.values).any())

@@ -116,7 +116,8 @@ def _describe_split(
     j, threshold = int(tree.feature[node]), float(tree.threshold[node])
     left, right = here & reached[:, tree.left[node]], here & reached[:, tree.right[node]]
     both = left & right
-    distance = np.concatenate([threshold - problem.upper[left & ~both, j], problem.lower[right & ~both, j] - threshold])
+    lower, upper = problem.ends_on(j)
+    distance = np.concatenate([threshold - upper[left & ~both], lower[right & ~both] - threshold])
     value = problem.values[:, j]
     nearest = np.flatnonzero(both)[np.argsort(np.abs(value[both] - threshold), kind="stable")][:MOST_SAMPLES_LISTED]
     return SplitReach(
