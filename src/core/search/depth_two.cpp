@@ -224,16 +224,13 @@ typename DepthTwo<Classes>::Joined DepthTwo<Classes>::join(Choice const &choice)
     auto const cost = costOfPair();
     auto const own = own_.view();
     auto const mark = branching_.marks();
-    auto const reach = reach_.view();
     auto const wrong = wrong_.view();
-    auto const n = size_;  // in a register: a byte that is written could be part of it
     auto const disputed = disputed_.view();
     Index nDisputed = 0;
-    for (Index k = 0; k < n; ++k)
+    for (auto const k : shared_.view().part(0, nShared_))
     {
-        disputed[nDisputed] = static_cast<Sample>(k);
-        bool const isOnBothSides = reach[k] == 3, isWrongOnOne = wrong[k] == 1 || wrong[k] == 2;
-        nDisputed += Index{isOnBothSides} & Index{isWrongOnOne};
+        disputed[nDisputed] = k;
+        nDisputed += Index{wrong[k] == 1} | Index{wrong[k] == 2};
     }
     nDisputed = std::remove_if(disputed.begin(), disputed.begin() + nDisputed,
                                [&](Sample k) { return own[k] == 0 || mark[k] == Mark::givenUp; }) -

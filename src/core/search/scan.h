@@ -68,8 +68,21 @@ Index placeOf(Span<Sample const> order, Span<Sides<Number> const> signedWeight, 
     auto const find = [&](auto weightOf)
     {
         auto const wanted = static_cast<Number>(sign * (value - start));
+        auto const at = [&](Index k) { return weightOf(signedWeight[order[k]]); };
         Number sum = 0;
-        for (Index k = 0; k < order.size(); ++k)
+        Index k = 0;
+        // Four at a time, so that no sum waits for the one before; sums of whole numbers are exact in any order.
+        for (; k + 4 <= order.size(); k += 4)
+        {
+            auto const one = sum + at(k);
+            auto const two = at(k) + at(k + 1);
+            auto const four = two + (at(k + 2) + at(k + 3));
+            auto const isThere = (one == wanted) | (sum + two == wanted) | (sum + (two + at(k + 2)) == wanted);
+            if (isThere | (sum + four == wanted))
+                break;
+            sum += four;
+        }
+        for (; k < order.size(); ++k)
         {
             sum += weightOf(signedWeight[order[k]]);
             if (sum == wanted)
