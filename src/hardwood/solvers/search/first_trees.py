@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 import hardwood._core as _core
+from hardwood.bounds import matching_bound
 from hardwood.problem.problem import Problem
 from hardwood.solvers.greedy import GreedyLearner
 from hardwood.solvers.result import EndReason
-from hardwood.solvers.run import Run
+from hardwood.solvers.run import ROOT_BOUND_BUDGET, Run
 from hardwood.solvers.search.local_search import LocalSearch, greedy_trees
 from hardwood.solvers.search.model import VERY_LARGE, SearchModel
 from hardwood.solvers.solve import solve
@@ -42,6 +43,10 @@ def find_first_trees(model: SearchModel, options: _core.SearchOptions, run: Run)
     is_large = has_looked or model.n > 2 * SAMPLE
     if model.depth > 2:
         greedy = [] if has_looked else greedy_trees(model, options, run)
+        if run.bound <= run.problem.leaf_penalty and not run.should_stop():
+            bound = matching_bound(run.problem, run.budget(*ROOT_BOUND_BUDGET))
+            run.report(bound=bound + run.problem.leaf_penalty)
+            run.trusted_bound = run.bound
         if is_large:
             _start_from_sample(problem, run)
         if not run.should_stop():

@@ -56,9 +56,11 @@ class SearchSolver(Solver):
         look_first(run)
 
     def bounds_any_model(self, run: Run) -> bool:
-        """Return True where the search proves more in the time that the bound of any model takes."""
+        """Return True where that bound is left out, as at depth 2, or computed after the first trees."""
+        is_alone = run.checkpoint is None and run.client is None
         problem = run.problem
-        return problem.prices is None and problem.max_depth <= 2 and problem.values.size < VERY_LARGE
+        is_own = problem.max_depth <= 2 or is_alone
+        return problem.prices is None and is_own and problem.values.size < VERY_LARGE
 
     def _run(self, problem: Problem, run: Run) -> None:
         if problem.prices is not None:
