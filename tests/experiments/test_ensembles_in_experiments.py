@@ -193,6 +193,14 @@ def test_means_by_seed_are_over_what_all_methods_have() -> None:
     assert counts == {0: 1, 1: 1}
     assert means == {"boosting": {0: 0.9, 1: 0.7}, "forest": {0: 0.9, 1: 0.7}}
     assert paired_tests(grid, log)[0] == "boosting"
+    shown = tables.by_seed(grid, log)
+    assert shown.columns == ["method", "seed 0 (1)", "seed 1 (1)", "mean over all seeds"]
+    assert [row[1:] for row in shown.rows] == [["0.9000", "0.7000", "0.8000"]] * 2
+    for instance in grid.instances:
+        log.cells.pop(key_of(grid.ensemble_cell(instance, grid.methods[1], 1)), None)
+    shown = tables.by_seed(grid, log)
+    assert shown.columns[-1] == "mean over seeds 0"
+    assert {row[0]: row[1:] for row in shown.rows}["forest"] == ["0.9000", "–", "0.9000"]
     first = replace(grid, seeds=(0,))
     assert "small-seeds" in tables.tables_of(first, log)
     assert any("not comparable" in note for note in tables.aggregate(first, log).notes)

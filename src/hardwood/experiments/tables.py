@@ -159,16 +159,22 @@ def pairs(grid: Grid, log: Log) -> TextTable:
 def by_seed(grid: Grid, log: Log) -> TextTable:
     """Return the mean of every method over the instances, seed by seed."""
     counts, means = means_by_seed(grid, log)
+    shown = {name: of for name, of in means.items() if of}
+    shared = [seed for seed in grid.seeds if shown and all(seed in of for of in shown.values())]
+    together = {name: _mean({seed: of[seed] for seed in shared}) for name, of in shown.items()}
     rows = [
-        [name, *(_number(of[seed]) if seed in of else NOTHING for seed in grid.seeds), _number(_mean(of))]
-        for name, of in sorted(means.items(), key=lambda item: _mean(item[1]))
-        if of
+        [name, *(_number(of[seed]) if seed in of else NOTHING for seed in grid.seeds), _number(together[name])]
+        for name, of in sorted(shown.items(), key=lambda item: together[item[0]] if shared else _mean(item[1]))
     ]
+    which = "all seeds" if len(shared) == len(grid.seeds) else f"seeds {', '.join(map(str, shared)) or NOTHING}"
     return TextTable(
         "Mean adversarial accuracy on the test part, by seed",
-        ["method", *(f"seed {seed} ({counts[seed]})" for seed in grid.seeds), "mean of these"],
+        ["method", *(f"seed {seed} ({counts[seed]})" for seed in grid.seeds), f"mean over {which}"],
         rows,
-        notes=["In parentheses how many instances the methods of a seed share; means are over these."],
+        notes=[
+            "In parentheses how many instances the methods of a seed share; means are over these. The last column has "
+            "the seeds that all methods have."
+        ],
     )
 
 
