@@ -7,6 +7,7 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.patches import Rectangle
 from sklearn.datasets import load_iris
@@ -19,6 +20,7 @@ from hardwood import (
     InvalidInputError,
     MissingEngineError,
     Result,
+    RobustTreeClassifier,
     adversarial_accuracy,
 )
 from hardwood.plain_data import printable
@@ -199,3 +201,20 @@ def test_without_matplotlib_it_says_what_to_install(monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(MissingEngineError, match=r"hardwood\[plot\]"):
         plot_tree(CLF)
+
+
+def test_the_curve_of_a_tree_with_categories_and_gaps_is_its_accuracy_under_attack() -> None:
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"size": rng.random(80), "colour": rng.choice(["red", "blue"], 80)})
+    frame.loc[::11, "size"] = np.nan
+    y = np.where((frame["size"].fillna(0.2) > 0.5) ^ (frame["colour"] == "red"), "a", "b")
+    clf = RobustTreeClassifier(2, attack={"size": 0.1}, missing="reachable", categorical_features=["colour"]).fit(
+        frame, y
+    )
+    [line] = [line for line in plot_robustness_curve(clf, frame, y).lines if line.get_label() == "accuracy"]
+    at, share = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
+    for factor in (0.1, 0.5, 1.0):
+        drawn = share[np.searchsorted(at, factor)]
+        expected = clf.adversarial_score(frame, y, attack=clf.attack_.scaled(factor))
+        assert drawn == pytest.approx(expected, abs=1.5 / 80), factor
+    plt.close("all")

@@ -7,16 +7,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from hardwood.arrays import FloatArray
 from hardwood.attack.model import AttackModel
 from hardwood.data.frames import column_names
 from hardwood.ensembles.conversion import as_ensemble
 from hardwood.errors import InvalidInputError
 from hardwood.evaluation.adversarial import robust_radius
+from hardwood.evaluation.fragility import fragility
 from hardwood.export.model_file import Model
 from hardwood.plain_data import as_number
 from hardwood.plotting.models import named_models, own_attack, tree_of
 from hardwood.plotting.style import colour_of, dash_of, new_axes, shown, tidy
 from hardwood.solvers.result import Result, Status, TracePoint
+from hardwood.tree.attacked import AttackedData
+from hardwood.tree.tree import Tree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -110,6 +114,13 @@ def _tree_or_ensemble(model: Any) -> Any:
         return as_ensemble(model)
 
 
+def _radii(model: Any, X: Any, y: Any, unit: AttackModel) -> FloatArray:
+    """Return how many times the attack each sample bears; with categories and gaps, too, where it is a single tree."""
+    if isinstance(model, Tree) and not AttackedData.prepare(model, X, y, unit).is_plain:
+        return fragility(model, X, y, unit).bears
+    return np.asarray(robust_radius(model, X, y, unit))
+
+
 def _common_attack(models: Mapping[str, Any]) -> Any:
     """Return the attack that models were trained against, which must be one."""
     known = {name: own_attack(model) for name, model in models.items()}
@@ -161,7 +172,7 @@ def plot_robustness_curve(
     unit = AttackModel.parse(_common_attack(named) if attack is None else attack)
     mark = 1.0 if attack is None and mark is None else mark
     ax = new_axes() if ax is None else ax
-    found = {name: robust_radius(_tree_or_ensemble(model), X, y, unit) for name, model in named.items()}
+    found = {name: _radii(_tree_or_ensemble(model), X, y, unit) for name, model in named.items()}
     finite = np.concatenate([radius[np.isfinite(radius)] for radius in found.values()])
     ends = [float(np.quantile(finite, 0.98))] if len(finite) else [1.0]
     end = 1.02 * max([*ends, 0.0 if mark is None else 1.3 * mark])
