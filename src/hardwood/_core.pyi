@@ -298,6 +298,7 @@ class SearchOptions:
         use_witness: bool = True,
         use_early_join: bool = True,
         use_blocks: bool = True,
+        use_resplit: bool = True,
     ) -> None: ...
 
 class ProofLog:

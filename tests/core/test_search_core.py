@@ -193,6 +193,7 @@ def test_random_options_within_their_ranges_never_change_an_optimum() -> None:
         "use_witness",
         "use_early_join",
         "use_blocks",
+        "use_resplit",
     )
     for seed in range(120):
         rng = np.random.default_rng([seed, 78])
@@ -418,3 +419,27 @@ def test_depth_and_threads_have_limits() -> None:
     for depth, threads in ((1, 1), (10**6, 1), (2, 0), (2, 10**6)):
         with pytest.raises(ValueError, match="between"):
             _core.RootSearch(core, _core.SearchOptions(), depth, threads, _core.Control())
+
+
+def test_better_splits_above_subtrees_only_improve_first_trees() -> None:
+    improved = 0
+    for seed in range(60):
+        case = random_case(seed, most=20)
+        rng = np.random.default_rng([seed, 81])
+        j = int(rng.integers(len(case.n_ranks)))
+        if case.n_ranks[j] < 2:
+            continue
+        t = int(rng.integers(case.n_ranks[j] - 1))
+        start = np.array([[j, -1, -1], [t, -1, -1], [1, -1, -1], [2, -1, -1], [-1, 0, 1]])
+        core = case.core()
+        costs = []
+        for use_resplit in (False, True):
+            options = _core.SearchOptions(use_resplit=use_resplit)
+            cost, rows = _core.Reoptimiser(core, options, _core.Control()).descend(core, start, 3, 10**9)
+            assert cost_of(nested_of(rows), case) == cost, f"seed {seed}"
+            costs.append(cost)
+        optimum, _ = solved(case, 3, _core.SearchOptions())
+        leaf = min(cost_of(c, case) for c in range(case.n_classes))
+        assert costs[1] >= min(optimum, leaf), f"seed {seed}"
+        improved += costs[1] < costs[0]
+    assert improved > 0

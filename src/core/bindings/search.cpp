@@ -178,7 +178,7 @@ Problem partOfProblem(Problem const &problem, In<std::int64_t, 1> const &samples
 
 Options makeOptions(Index rounds, Index rangeRounds, Index deepRounds, Index deepRangeRounds, Index ascentSteps,
                     Index blocksFrom, bool firstTree, bool useMemory, bool useRanges, bool usePool, bool useLazyScan,
-                    bool useCarry, bool useWitness, bool useEarlyJoin, bool useBlocks)
+                    bool useCarry, bool useWitness, bool useEarlyJoin, bool useBlocks, bool useResplit)
 {
     auto const least = [](Index value, Index limit, std::string const &name)
     { require(value >= limit, name + "=" + std::to_string(value) + "; it must be at least " + std::to_string(limit)); };
@@ -189,7 +189,7 @@ Options makeOptions(Index rounds, Index rangeRounds, Index deepRounds, Index dee
     least(ascentSteps, 1, "ascent_steps");
     least(blocksFrom, 0, "blocks_from");
     return {rounds,    rangeRounds, deepRounds,  deepRangeRounds, ascentSteps, blocksFrom,   firstTree, useMemory,
-            useRanges, usePool,     useLazyScan, useCarry,        useWitness,  useEarlyJoin, useBlocks};
+            useRanges, usePool,     useLazyScan, useCarry,        useWitness,  useEarlyJoin, useBlocks, useResplit};
 }
 
 nb::dict dictOf(Counters const &counters)
@@ -230,17 +230,18 @@ void bindProblem(nb::module_ &m)
             "__init__",
             [](Options *self, Index rounds, Index rangeRounds, Index deepRounds, Index deepRangeRounds,
                Index ascentSteps, Index blocksFrom, bool firstTree, bool useMemory, bool useRanges, bool usePool,
-               bool useLazyScan, bool useCarry, bool useWitness, bool useEarlyJoin, bool useBlocks)
+               bool useLazyScan, bool useCarry, bool useWitness, bool useEarlyJoin, bool useBlocks, bool useResplit)
             {
                 new (self) Options(makeOptions(rounds, rangeRounds, deepRounds, deepRangeRounds, ascentSteps,
                                                blocksFrom, firstTree, useMemory, useRanges, usePool, useLazyScan,
-                                               useCarry, useWitness, useEarlyJoin, useBlocks));
+                                               useCarry, useWitness, useEarlyJoin, useBlocks, useResplit));
             },
             nb::kw_only(), nb::arg("rounds") = 24, nb::arg("range_rounds") = 4, nb::arg("deep_rounds") = 60,
             nb::arg("deep_range_rounds") = 20, nb::arg("ascent_steps") = 100, nb::arg("blocks_from") = 500,
             nb::arg("first_tree") = true, nb::arg("use_memory") = true, nb::arg("use_ranges") = true,
             nb::arg("use_pool") = true, nb::arg("use_lazy_scan") = true, nb::arg("use_carry") = true,
-            nb::arg("use_witness") = true, nb::arg("use_early_join") = true, nb::arg("use_blocks") = true);
+            nb::arg("use_witness") = true, nb::arg("use_early_join") = true, nb::arg("use_blocks") = true,
+            nb::arg("use_resplit") = true);
 }
 
 using PartTuple = std::tuple<Index, Index, Index>;

@@ -96,6 +96,7 @@ struct Options
     bool useWitness = true;
     bool useEarlyJoin = true;
     bool useBlocks = true;
+    bool useResplit = true;
 };
 
 // How much was done at the nodes of one depth.

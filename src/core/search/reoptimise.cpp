@@ -73,8 +73,8 @@ Weight Reoptimiser::costOf(Tree const &tree)
     return cost;
 }
 
-// Hand the search the samples that reach the node and are not lost elsewhere.
-void Reoptimiser::openAt(Tree const &tree, Index node)
+// Who reaches the node; `weight_` is what those of them weigh that are not lost elsewhere, 0 for all others.
+Reoptimiser::Arrivals Reoptimiser::weighAt(Tree const &tree, Index node)
 {
     std::fill(isLost_.begin(), isLost_.end(), std::uint8_t{0});
     auto const nodes = tree.nodes();
@@ -94,17 +94,77 @@ void Reoptimiser::openAt(Tree const &tree, Index node)
              return true;
          });
     std::fill(weight_.begin(), weight_.end(), Weight{0});
+    for (auto const [i, isCertain] : here)
+        weight_[i] = isLost_[i] != 0 ? 0 : problem_.weight[i];
+    return here;
+}
+
+// Hand the search the samples that reach the node and are not lost elsewhere.
+void Reoptimiser::openAt(Tree const &tree, Index node)
+{
+    auto const here = weighAt(tree, node);
     std::fill(work_.member.begin(), work_.member.end(), std::uint8_t{0});
     for (Index i = 0; i < problem_.nSamples; ++i)
         node_.setCertain(i, false);
     for (auto const [i, isCertain] : here)
     {
-        weight_[i] = isLost_[i] != 0 ? 0 : problem_.weight[i];
         work_.member[i] = weight_[i] > 0 || problem_.minLeaf > 0 ? 1 : 0;
         node_.setCertain(i, isCertain);
     }
     node_.open(problem_.events.view(), 2 * problem_.nSamples);
     node_.weigh(weight_.view());
+}
+
+// Find the best split of the node for the two subtrees that it has; whether the tree got cheaper. Along the ends of a
+// feature a sample goes from the right subtree to both and then to the left one.
+bool Reoptimiser::resplitAt(Tree &tree, Index node, Weight &cost)
+{
+    static_cast<void>(weighAt(tree, node));
+    auto const left = tree.subtreeAt(tree.nodes()[node].left);
+    auto const right = tree.subtreeAt(tree.nodes()[node].right);
+    Array<std::uint8_t> lostLeft(problem_.nSamples);
+    Array<std::uint8_t> lostRight(problem_.nSamples);
+    markLost(problem_, left, lostLeft.view());
+    markLost(problem_, right, lostRight.view());
+    Weight allRight = 0;
+    for (Index i = 0; i < problem_.nSamples; ++i)
+        allRight += lostRight[i] != 0 ? weight_[i] : 0;
+    auto least = everything;
+    Index feature = -1;
+    Rank threshold = 0;
+    for (Index j = 0; j < problem_.nFeatures && !work_.shouldStop(); ++j)
+    {
+        work_.lookedAt(2 * problem_.nSamples);
+        auto const events = problem_.eventsOf(j);
+        auto lost = allRight;
+        for (Index k = 0; k < events.size(); ++k)
+        {
+            auto const i = events[k].sample();
+            auto const isUpper = events[k].isUpper();
+            auto const isNew = lostLeft[i] != 0 && lostRight[i] == 0 && !isUpper;
+            auto const isSaved = lostRight[i] != 0 && lostLeft[i] == 0 && isUpper;
+            lost += isNew ? weight_[i] : isSaved ? -weight_[i] : 0;
+            auto const endsRun = isUpper && (k + 1 == events.size() || !events[k + 1].isUpper());
+            if (!endsRun || lost >= least || problem_.upper(j)[i] >= problem_.nRanks[j] - 1)
+                continue;
+            least = lost;
+            feature = j;
+            threshold = problem_.upper(j)[i];
+        }
+    }
+    if (feature < 0)
+        return false;
+    return takeIfCheaper(tree, tree.withSubtree(node, Tree::join(feature, threshold, left, right)), cost);
+}
+
+bool Reoptimiser::takeIfCheaper(Tree &tree, Tree replaced, Weight &cost)
+{
+    auto const newCost = costOf(replaced);
+    if (newCost >= cost)
+        return false;
+    tree = std::move(replaced);
+    cost = newCost;
+    return true;
 }
 
 // Solve the subtree below the node, given the rest of the tree; whether the tree got cheaper.
@@ -130,13 +190,7 @@ bool Reoptimiser::replaceAt(Tree &tree, Index node, Weight &cost, Index effort)
     }
     if (best >= problem_.forbidden)
         return false;
-    auto replaced = tree.withSubtree(node, subtree);
-    auto const newCost = costOf(replaced);
-    if (newCost >= cost)
-        return false;
-    tree = std::move(replaced);
-    cost = newCost;
-    return true;
+    return takeIfCheaper(tree, tree.withSubtree(node, subtree), cost);
 }
 
 std::vector<Index> Reoptimiser::nodesAt(Tree const &tree, Index level)
@@ -165,7 +219,8 @@ Weight Reoptimiser::descend(Tree &tree, Index depth, Index effort)
     for (bool improved = true; improved;)
     {
         improved = false;
-        // Subtrees that fill what is left of the depth, then leaves that may be split, from the bottom up.
+        // Subtrees that fill what is left of the depth, then splits above and leaves that may be split, from the
+        // bottom up.
         for (Index level = lowest; level >= 0; --level)
         {
             auto nodes = nodesAt(tree, level);
@@ -174,9 +229,10 @@ Weight Reoptimiser::descend(Tree &tree, Index depth, Index effort)
                 work_.setEffort(effort);
                 if (work_.shouldStop())
                     return cost;
-                if (level < lowest && !tree.nodes()[nodes[k]].isLeaf())
+                auto const keepsSubtrees = level < lowest && !tree.nodes()[nodes[k]].isLeaf();
+                if (keepsSubtrees && !work_.options.useResplit)
                     continue;
-                if (replaceAt(tree, nodes[k], cost, effort))
+                if (keepsSubtrees ? resplitAt(tree, nodes[k], cost) : replaceAt(tree, nodes[k], cost, effort))
                 {
                     improved = true;
                     nodes = nodesAt(tree, level);  // the same ones, with other numbers

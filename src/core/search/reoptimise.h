@@ -2,8 +2,9 @@
 //
 // Fix a tree except for the subtree below one node. Samples that reach a wrong leaf elsewhere are lost whatever the
 // subtree does, so they have weight 0 in it; the best subtree of depth at most 2 for the others is found exactly, or as
-// far as a budget goes. Doing this for one node after the other never makes the tree worse; it is repeated until
-// nothing improves.
+// far as a budget goes. A split above such subtrees is replaced by the best one for the two subtrees that it has, in
+// one pass over the ends of each feature. Doing this for one node after the other never makes the tree worse; it is
+// repeated until nothing improves.
 #pragma once
 
 #include "search/node.h"
@@ -29,7 +30,10 @@ class Reoptimiser
     template <class Visit>
     void walk(Tree const &tree, Visit visit) const;
     [[nodiscard]] static std::vector<Index> nodesAt(Tree const &tree, Index level);
+    [[nodiscard]] Arrivals weighAt(Tree const &tree, Index node);
     void openAt(Tree const &tree, Index node);
+    [[nodiscard]] bool resplitAt(Tree &tree, Index node, Weight &cost);
+    [[nodiscard]] bool takeIfCheaper(Tree &tree, Tree replaced, Weight &cost);
     [[nodiscard]] bool replaceAt(Tree &tree, Index node, Weight &cost, Index effort);
 
 public:

@@ -42,6 +42,16 @@ Tree Tree::join(Index feature, Rank threshold, Tree const &left, Tree const &rig
 
 Tree Tree::withSubtree(Index node, Tree const &subtree) const
 {
+    return copied(0, node, subtree);
+}
+
+Tree Tree::subtreeAt(Index node) const
+{
+    return copied(node, -1, {});
+}
+
+Tree Tree::copied(Index root, Index node, Tree const &subtree) const
+{
     // Preorder again, without recursion: a stack of nodes to copy, each with the place that waits for its number.
     struct Waiting
     {
@@ -50,7 +60,7 @@ Tree Tree::withSubtree(Index node, Tree const &subtree) const
         bool isRight;
     };
     Tree tree;
-    std::vector<Waiting> waiting{{0, -1, false}};
+    std::vector<Waiting> waiting{{root, -1, false}};
     while (!waiting.empty())
     {
         auto const [source, parent, isRight] = waiting.back();

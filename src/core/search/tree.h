@@ -46,6 +46,8 @@ class Tree
     std::vector<TreeNode> nodes_;
 
     void append(Tree const &other);
+    // The subtree below `root`, with another one in the place of the node.
+    [[nodiscard]] Tree copied(Index root, Index node, Tree const &subtree) const;
 
 public:
     Tree() = default;
@@ -57,6 +59,8 @@ public:
 
     // The same tree with another one in the place of the node.
     [[nodiscard]] Tree withSubtree(Index node, Tree const &subtree) const;
+
+    [[nodiscard]] Tree subtreeAt(Index node) const;
 
     [[nodiscard]] Span<TreeNode const> nodes() const { return Span<TreeNode const>(nodes_); }
     [[nodiscard]] Index size() const { return static_cast<Index>(nodes_.size()); }

@@ -47,7 +47,9 @@ def find_first_trees(model: SearchModel, options: _core.SearchOptions, run: Run)
             bound = matching_bound(run.problem, run.budget(*ROOT_BOUND_BUDGET))
             run.report(bound=bound + run.problem.leaf_penalty)
             run.trusted_bound = run.bound
-        if is_large:
+        is_easy = model.core.shares_nothing and problem.n_classes == 2 and not has_looked
+        if is_large and not is_easy:
+            # With two classes and nothing shared, greedy trees of all samples are improved faster.
             _start_from_sample(problem, run)
         if not run.should_stop():
             LocalSearch(model, greedy, options, run).improve()
