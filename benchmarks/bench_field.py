@@ -178,25 +178,23 @@ def large(shapes: Sequence[tuple[int, int, int, float]]) -> str:
     return table(("table", "depth", "limit", "best greedy", "robust errors", "bound", "gap", "seconds"), rows)
 
 
-def growth(depth: int, time_limit: float) -> str:
-    """Show time against rows, features, classes and depth, ours and pycontree's, at radius 0."""
+def growth(column: str, values: Sequence[int], time_limit: float) -> str:
+    """Show time against rows, features, classes or depth, ours and pycontree's, at radius 0."""
     from pycontree import ConTree
 
-    base = (2000, 8, 2, depth)
-    shapes = [(n, *base[1:]) for n in (500, 1000, 2000, 4000, 8000)]
-    shapes += [(base[0], p, *base[2:]) for p in (4, 16, 32)]
-    shapes += [(*base[:2], classes, base[3]) for classes in (3, 5, 8)]
-    shapes += [(*base[:3], d) for d in (2, 4)]
+    base = {"rows": 2000, "features": 8, "classes": 2, "depth": 3}
+    shapes = [tuple((base | {column: value}).values()) for value in values]
     rows = []
     for n, p, classes, d in shapes:
         X, y = tables_of_size(n, p, classes)
         result, cpu = measured(Problem.from_data(X, y, 0.0, d), time_limit)
         peer = ConTree(max_depth=d, time_limit=time_limit)
-        started = time.process_time()
+        begun, started = time.perf_counter(), time.process_time()
         peer.fit(X, y)
-        theirs = time.process_time() - started
-        seconds = f"{cpu:.2f}" if result.gap == 0 else f"> {time_limit:g} (gap {result.gap:.1%})"
-        peer_seconds = f"{theirs:.2f}" if theirs < 0.9 * time_limit else f"> {theirs:.0f}"
+        theirs, is_cut = time.process_time() - started, time.perf_counter() - begun >= 0.95 * time_limit
+        # A limit is one of wall clock: on a busy machine fewer CPU seconds are left of it.
+        seconds = f"{cpu:.2f}" if result.gap == 0 else f"> {cpu:.2f} (gap {result.gap:.1%})"
+        peer_seconds = f"> {theirs:.2f}" if is_cut else f"{theirs:.2f}"
         rows.append((n, p, classes, d, f"{result.objective:g}", seconds, peer_seconds))
         print(*rows[-1], flush=True)
     return table(("rows", "features", "classes", "depth", "errors", "CPU s", "CPU s pycontree"), rows)
@@ -228,7 +226,10 @@ PARTS = {
     "five": lambda: proofs([(name, r, 5) for name, r in instances(SMALL)], 60),
     "threads": lambda: threads([("wine", 0.03, 3), ("magic", RADIUS, 2)]),
     "large": lambda: large([(200_000, 30, 2, 60), (200_000, 30, 3, 60), (1_000_000, 20, 2, 60), (20_000, 30, 3, 10)]),
-    "growth": lambda: growth(3, 15.0),
+    "growth_rows": lambda: growth("rows", (500, 1000, 2000, 4000, 8000), 10.0),
+    "growth_features": lambda: growth("features", (4, 8, 16, 32), 10.0),
+    "growth_classes": lambda: growth("classes", (2, 3, 5, 8), 10.0),
+    "growth_depth": lambda: growth("depth", (2, 3, 4), 10.0),
     "ablation": lambda: ablation([("diabetes", 0.07, 3), ("page", RADIUS, 2), ("segment", 0.0, 3)], 15.0),
 }
 """Parts that `run` leaves out because they take long."""

@@ -1,4 +1,4 @@
-"""Draw ``docs/drawings/growth.svg`` from what ``python -m benchmarks field.growth`` measured.
+"""Draw ``docs/drawings/growth.svg`` from what ``python -m benchmarks field.growth_rows`` and so on measured.
 
 Run it as ``python -m benchmarks.draw_growth``. An empty marker is a run that its time limit ended.
 """
@@ -27,17 +27,15 @@ def seconds_of(cell: str) -> tuple[float, bool]:
     return float(cell.lstrip("> ").split(" ")[0]), cell.startswith(">")
 
 
-def draw(rows: list[dict[str, str]], path: Path) -> None:
-    """Draw one panel for each column that varies; the others are at their usual values in it."""
-    usual = {column: max({row[column] for row in rows}, key=[row[column] for row in rows].count) for column in COLUMNS}
+def draw(results: Path, path: Path) -> None:
+    """Draw one panel for each column that varies."""
     figure = new_figure(10, 3.0)
     panels = figure.subplots(1, len(COLUMNS), sharey=True)
     for axes, column in zip(panels, COLUMNS, strict=True):
-        chosen = [row for row in rows if all(row[c] == usual[c] for c in COLUMNS if c != column)]
-        chosen.sort(key=lambda row: int(row[column]))
-        at = [int(row[column]) for row in chosen]
+        rows = read_rows(results / f"field-growth_{column}.md")
+        at = [int(row[column]) for row in rows]
         for index, (series, name) in enumerate(zip(SERIES, NAMES, strict=True)):
-            measured = [seconds_of(row[series]) for row in chosen]
+            measured = [seconds_of(row[series]) for row in rows]
             colour, marker = colour_of(index), marker_of(index)
             axes.plot(at, [s for s, _ in measured], color=colour, linestyle=dash_of(index), label=name)
             for x, (seconds, is_cut) in zip(at, measured, strict=True):
@@ -54,4 +52,4 @@ def draw(rows: list[dict[str, str]], path: Path) -> None:
 
 
 if __name__ == "__main__":
-    draw(read_rows(HERE / "results" / "field-growth.md"), HERE.parent / "docs" / "drawings" / "growth.svg")
+    draw(HERE / "results", HERE.parent / "docs" / "drawings" / "growth.svg")
