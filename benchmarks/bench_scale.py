@@ -36,6 +36,9 @@ SHOWN = (1, 2, 8, 32, 128, 512, 1000)
 SIZES = (1, 30, 1000)
 """Searches that are so many times as long: every claim and every question takes so many times as long."""
 
+IDLE = 3.0
+"""Seconds in which workers are watched that have nothing to do."""
+
 LATENCY = 0.02
 """Seconds from a request for work to its answer: two looks of a worker and the way through the scheduler."""
 
@@ -124,9 +127,13 @@ def work_of_workers(text: str, counts: Sequence[int]) -> tuple[float, dict[int, 
         ):
             solve(problem.replace(max_depth=2), client=client)  # so that nothing is imported while it is measured
             before = client.run(time.process_time)
-            solve(problem, client=client)
+            result = solve(problem, client=client)
             after = client.run(time.process_time)
-        each = [after[key] - before[key] for key in before]
+            time.sleep(IDLE)
+            later = client.run(time.process_time)
+        # A worker that does nothing uses some CPU, too; eight of them on two cores have much time for that.
+        rate = {key: (later[key] - after[key]) / IDLE for key in before}
+        each = [after[key] - before[key] - rate[key] * result.runtime for key in before]
         used.append(sum(each))
         busiest[n] = max(each)
         rows.append((n, f"{used[-1]:.2f}", f"{busiest[n]:.2f}", f"{used[0] / busiest[n]:.2f}"))
