@@ -346,6 +346,13 @@ PARTS = {
             for of, n, apart in (("process", 4, 1.5), ("worker", 4, 2.0), ("scheduler", 2, 4.0))
         )
     ),
+    "small": lambda: _several(
+        ("banknote-authentication,0.09,3", "process", 25, 0.2),
+        ("ionosphere,0.2,3", "process", 25, 0.2),
+        ("diabetes,0.05,3", "process", 25, 0.2),
+        ("banknote-authentication,0.09,3", "worker", 4, 0.4),
+        ("banknote-authentication,0.09,3", "scheduler", 2, 0.6),
+    ),
     "verdicts": verdicts,
 }
 
