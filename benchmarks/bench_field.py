@@ -215,9 +215,8 @@ def ablation(cases: Sequence[tuple[str, float, int]], time_limit: float) -> str:
 
 
 PARTS = {
-    "proofs": lambda: proofs(
-        [("bean", RADIUS, 2), ("page", RADIUS, 3), ("segment", RADIUS, 3), ("magic", RADIUS, 3)], 300
-    ),
+    "proofs": lambda: proofs([("bean", RADIUS, 2), ("page", RADIUS, 3), ("segment", RADIUS, 3)], 300),
+    "proofs_magic": lambda: proofs([("magic", RADIUS, 3)], 280),
     "early": lambda: early((3,), 10.0),
     "early_deeper": lambda: early((4,), 10.0),
     "early_no_attacker": lambda: early_no_attacker((3,), 10.0),
