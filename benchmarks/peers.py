@@ -39,7 +39,7 @@ def _roct() -> str:
 def _groot() -> str:
     found = re.search(r"([\d.]+) times the published code", _text("greedy"))
     assert found is not None
-    return f"our own implementation takes {found.group(1)} times as long as groot-trees: {_command('greedy')}"
+    return f"our own implementation, {found.group(1)} times the time of groot-trees: {_command('greedy')}"
 
 
 SETS_OF_VERITAS = ("banknote", "magic", "spambase", "wine")
