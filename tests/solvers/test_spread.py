@@ -17,7 +17,7 @@ import hardwood_checker
 from hardwood import InvalidInputError, Problem, RobustTreeClassifier, solve
 from hardwood.solvers.result import EndReason, Status
 from hardwood.solvers.search import cluster as cluster_module
-from hardwood.solvers.search.station import Commission
+from hardwood.solvers.search.station import Commission, Streams
 from hardwood.solvers.solve import SolverFailureWarning
 
 distributed = pytest.importorskip("distributed")
@@ -79,6 +79,20 @@ def test_a_slice_without_its_station_says_so(client: Any) -> None:
     commission = Commission(problem, {}, 0, False)
     task = cluster_module.Slice("none", "here", stream=5, turn=1, fresh=6, state=b"", best=0, seconds=0.1, duty=None)
     assert cluster_module.do_slice(commission, task).stream == -1
+
+
+def test_an_answer_that_is_lost_with_its_worker_is_no_failure(client: Any) -> None:
+    from concurrent.futures import CancelledError
+
+    class Lost:
+        status = "finished"
+
+        def result(self, timeout: float) -> None:
+            raise CancelledError
+
+    _, _, problem = problem_of(3)
+    workers = cluster_module.Workers(client, Commission(problem, {}, 0, False), Streams())
+    assert workers._answer(Lost()) is None
 
 
 def test_many_stations_have_long_slices_so_that_the_scheduler_is_not_swamped() -> None:

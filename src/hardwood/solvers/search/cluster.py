@@ -14,6 +14,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -208,7 +209,7 @@ class Workers:
 
     def __init__(self, client: Any, commission: Commission, streams: Streams) -> None:
         self._client = client
-        self._closed: type[Exception] = import_module("distributed.client").ClosedClientError
+        self._lost = _what_breaks()
         self._commission = commission
         self._streams = streams
         self._search = uuid.uuid4().hex
@@ -248,8 +249,7 @@ class Workers:
             return None  # it looks for its scheduler, and would wait for that
         try:
             return call(*arguments, **named)
-        except (OSError, TimeoutError, RuntimeError, ValueError, self._closed):
-            # Connections break with all of these, as the moment will have it; `slots` notices if nothing works.
+        except self._lost:
             return None
 
     def _drop(self, slot: _Slot) -> None:
@@ -368,6 +368,17 @@ class Workers:
                 self._asked(slot.future.cancel)
         self._asked(self._client.run, end_search, self._search, on_error="ignore")
         self._data = None
+
+
+def _what_breaks() -> tuple[type[BaseException], ...]:
+    """Return what calls of a cluster end with whose connections break or whose workers die, as the moment will have it.
+
+    `Workers.slots` notices if nothing works any more.
+    """
+    client: Any = import_module("distributed.client")
+    names = ("ClosedClientError", "FutureCancelledError", "CancelledError")
+    own = [getattr(client, name) for name in names if hasattr(client, name)]
+    return (OSError, TimeoutError, RuntimeError, ValueError, CancelledError, *own)
 
 
 @contextmanager
