@@ -25,7 +25,7 @@ N_PROBLEMS = 60
 
 BREAKS = {
     "a bound that is almost enough": (
-        "depth_two.cpp",
+        "stump_pair.cpp",
         "if (left + right >= cutoff)",
         "if (left + right + 70000 >= cutoff)",
     ),
@@ -37,24 +37,24 @@ BREAKS = {
     "shared samples are charged twice": ("node.h", "(toLeft ? weight - part : weight)", "(toLeft ? weight : weight)"),
     "bounds do not fall with weights": ("memory.h", "shift_ += taken;", "shift_ += 0 * taken;"),
     "bounds of stumps do not fall": (
-        "depth_two.cpp",
-        "std::max<Weight>(0, child.bound[j] - taken)",
-        "std::max<Weight>(0, child.bound[j] - 0 * taken)",
+        "stump_pair.cpp",
+        "std::max<Weight>(0, bound[j] - taken)",
+        "std::max<Weight>(0, bound[j] - 0 * taken)",
     ),
     "a child has to prove too little": ("deeper.cpp", "cutoff - leftTarget);", "cutoff - leftTarget - 70000);"),
     "a child is not tried as a leaf": ("node.cpp", "leaf.cost < best)", "leaf.cost < 0 * best)"),
     "a threshold is passed over": (
-        "depth_two.cpp",
+        "depth_two_node.cpp",
         "            position = last + 1;",
         "            position = last + 2;",
     ),
     "a deeper threshold is passed over": ("deeper.cpp", "        position = last + 1;", "        position = last + 2;"),
-    "who reaches right is wrong by one": ("depth_two.cpp", "upper[k] > last;", "upper[k] >= last;"),
+    "who reaches right is wrong by one": ("depth_two.cpp", "(upper[k] > last)", "(upper[k] >= last)"),
     "the last feature is forgotten": ("node.cpp", "turn < problem_.nFeatures;", "turn + 1 < problem_.nFeatures;"),
     "a scan begins too late": (
         "scan.h",
-        "for (Index k = 0; k < rising.size(); ++k)",
-        "for (Index k = 1; k < rising.size(); ++k)",
+        "for (Index k = 0; k < half; ++k)",
+        "for (Index k = 1; k < half; ++k)",
     ),
 }
 
