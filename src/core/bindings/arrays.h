@@ -59,7 +59,7 @@ nb::ndarray<nb::numpy, T, nb::ndim<1>> handOver(Array<T> &&array)
     T *data = owned->data();
     auto const size = static_cast<std::size_t>(owned->size());
     nb::capsule owner(owned.get(), [](void *p) noexcept { delete static_cast<Array<T> *>(p); });
-    owned.release();
+    static_cast<void>(owned.release());  // the capsule owns it now
     return nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {size}, owner);
 }
 
@@ -70,7 +70,7 @@ nb::ndarray<nb::numpy, T, nb::ndim<2>> handOver(Array<T> &&array, Index rows, In
     auto owned = std::make_unique<Array<T>>(std::move(array));
     T *data = owned->data();
     nb::capsule owner(owned.get(), [](void *p) noexcept { delete static_cast<Array<T> *>(p); });
-    owned.release();
+    static_cast<void>(owned.release());  // the capsule owns it now
     return nb::ndarray<nb::numpy, T, nb::ndim<2>>(
         data, {static_cast<std::size_t>(rows), static_cast<std::size_t>(columns)}, owner);
 }

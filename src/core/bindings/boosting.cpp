@@ -23,105 +23,106 @@ Array<PricedSample> pricedSamples(Span<std::int8_t const> sign, Span<double cons
     return samples;
 }
 
-// Write the splits of all nodes on the feature that is k-th of so many.
-void keepSplits(Span<ScannedSplit const> best, Index k, Index features, Span<double> gain, Span<std::int32_t> index,
-                Span<std::uint8_t> rising)
+// What both scans ask of samples and nodes, and what they hand over: for each node and chosen feature the best gain,
+// its threshold and its direction. `scan` writes the best splits of all nodes on one feature.
+class Scanning
 {
-    for (Index node = 0; node != best.size(); ++node)
+public:
+    Scanning(In<std::int8_t, 1> const &sign, In<double, 1> const &gradient, In<double, 1> const &curvature,
+             In<std::int32_t, 1> const &node, Index nNodes, double l2, In<Index, 1> const &features, Index nFeatures)
+        : signs_(spanOf(sign)),
+          gradients_(spanOf(gradient)),
+          curvatures_(spanOf(curvature)),
+          nodes_(spanOf(node)),
+          chosen_(spanOf(features)),
+          nNodes_(nNodes)
     {
-        gain[node * features + k] = best[node].gain;
-        index[node * features + k] = best[node].index;
-        rising[node * features + k] = best[node].rising ? 1 : 0;
+        Index const n = signs_.size();
+        require(gradients_.size() == n && curvatures_.size() == n && nodes_.size() == n,
+                "sign, gradient, curvature and node must be of one length");
+        require(nNodes >= 1 && l2 >= 0.0, "at least one node, and l2 >= 0");
+        requireRange(nodes_, -1, nNodes - 1, "node");
+        requireRange(chosen_, 0, nFeatures - 1, "features");
     }
-}
+
+    template <class Scan>
+    nb::tuple splits(Control *given, Scan const &scan) const
+    {
+        Index const size = nNodes_ * chosen_.size();
+        auto gain = Array<double>(size);
+        auto index = Array<std::int32_t>(size, -1);
+        auto rising = Array<std::uint8_t>(size);
+        {
+            nb::gil_scoped_release unlocked;
+            Interruptible own;
+            Control &control = given != nullptr ? *given : own;
+            auto const samples = pricedSamples(signs_, gradients_, curvatures_, nodes_);
+            Array<ScannedSplit> best(nNodes_);
+            for (Index k = 0; k != chosen_.size() && !control.stopRequested(); ++k)
+            {
+                scan(chosen_[k], samples.view(), best.view(), control);
+                for (Index node = 0; node != nNodes_; ++node)
+                {
+                    Index const place = node * chosen_.size() + k;
+                    gain[place] = best[node].gain;
+                    index[place] = best[node].index;
+                    rising[place] = best[node].rising ? 1 : 0;
+                }
+            }
+        }
+        raisePending();
+        return nb::make_tuple(handOver(std::move(gain), nNodes_, chosen_.size()),
+                              handOver(std::move(index), nNodes_, chosen_.size()),
+                              handOver(std::move(rising), nNodes_, chosen_.size()));
+    }
+
+private:
+    Span<std::int8_t const> signs_;
+    Span<double const> gradients_, curvatures_;
+    Span<std::int32_t const> nodes_;
+    Span<Index const> chosen_;
+    Index nNodes_;
+};
 
 nb::tuple pyScanSplits(Ranks lowerRank, Ranks lowerSample, Ranks upperRank, Ranks upperSample, In<std::int8_t, 1> sign,
                        In<double, 1> gradient, In<double, 1> curvature, In<std::int32_t, 1> node, Index nNodes,
                        double l2, In<Index, 1> features, Control *given)
 {
-    auto const signs = spanOf(sign);
-    auto const gradients = spanOf(gradient), curvatures = spanOf(curvature);
-    auto const nodes = spanOf(node);
-    Index const n = signs.size();
-    auto const ends = {gridOf(lowerRank), gridOf(lowerSample), gridOf(upperRank), gridOf(upperSample)};
-    Index const p = gridOf(lowerRank).rows();
-    for (auto const &grid : ends)
+    Index const n = spanOf(sign).size(), p = gridOf(lowerRank).rows();
+    for (auto const &grid : {gridOf(lowerRank), gridOf(lowerSample), gridOf(upperRank), gridOf(upperSample)})
         require(grid.rows() == p && grid.columns() == n, "the ends must be of shape (n_features, n_samples)");
-    require(gradients.size() == n && curvatures.size() == n && nodes.size() == n,
-            "sign, gradient, curvature and node must be of one length");
-    require(nNodes >= 1 && l2 >= 0.0, "at least one node, and l2 >= 0");
-    requireRange(nodes, -1, nNodes - 1, "node");
     requireRange(gridOf(lowerSample).all(), 0, n - 1, "lower_sample");
     requireRange(gridOf(upperSample).all(), 0, n - 1, "upper_sample");
-    auto const chosen = spanOf(features);
-    requireRange(chosen, 0, p - 1, "features");
-    auto gain = Array<double>(nNodes * chosen.size());
-    auto index = Array<std::int32_t>(nNodes * chosen.size(), -1);
-    auto rising = Array<std::uint8_t>(nNodes * chosen.size());
-    {
-        nb::gil_scoped_release unlocked;
-        Interruptible own;
-        Control &control = given != nullptr ? *given : own;
-        auto const samples = pricedSamples(signs, gradients, curvatures, nodes);
-        Array<ScannedSplit> best(nNodes);
-        for (Index k = 0; k != chosen.size() && !control.stopRequested(); ++k)
-        {
-            Index const j = chosen[k];
-            scanSplits({gridOf(lowerRank).row(j), gridOf(lowerSample).row(j), gridOf(upperRank).row(j),
-                        gridOf(upperSample).row(j)},
-                       samples.view(), l2, best.view(), control);
-            keepSplits(best.view(), k, chosen.size(), gain.view(), index.view(), rising.view());
-        }
-    }
-    raisePending();
-    return nb::make_tuple(handOver(std::move(gain), nNodes, chosen.size()),
-                          handOver(std::move(index), nNodes, chosen.size()),
-                          handOver(std::move(rising), nNodes, chosen.size()));
+    Scanning const scanning(sign, gradient, curvature, node, nNodes, l2, features, p);
+    return scanning.splits(given,
+                           [&](Index j, auto samples, auto best, Control &control)
+                           {
+                               scanSplits({gridOf(lowerRank).row(j), gridOf(lowerSample).row(j),
+                                           gridOf(upperRank).row(j), gridOf(upperSample).row(j)},
+                                          samples, l2, best, control);
+                           });
 }
 
 nb::tuple pyScanBins(In<std::uint16_t, 2> enters, In<std::uint16_t, 2> leaves, In<Index, 1> thresholds,
                      In<std::int8_t, 1> sign, In<double, 1> gradient, In<double, 1> curvature, In<std::int32_t, 1> node,
                      Index nNodes, double l2, In<Index, 1> features, Control *given)
 {
-    auto const signs = spanOf(sign);
-    auto const gradients = spanOf(gradient), curvatures = spanOf(curvature);
-    auto const nodes = spanOf(node);
-    auto const counts = spanOf(thresholds), chosen = spanOf(features);
+    auto const counts = spanOf(thresholds);
     auto const first = gridOf(enters), last = gridOf(leaves);
-    Index const n = signs.size(), p = counts.size();
+    Index const n = spanOf(sign).size(), p = counts.size();
     require(first.rows() == p && first.columns() == n && last.rows() == p && last.columns() == n,
             "the bins must be of shape (n_features, n_samples)");
-    require(gradients.size() == n && curvatures.size() == n && nodes.size() == n,
-            "sign, gradient, curvature and node must be of one length");
-    require(nNodes >= 1 && l2 >= 0.0, "at least one node, and l2 >= 0");
-    requireRange(nodes, -1, nNodes - 1, "node");
-    requireRange(chosen, 0, p - 1, "features");
     requireRange(counts, 0, 65534, "thresholds");
-    for (Index const j : chosen)
+    Scanning const scanning(sign, gradient, curvature, node, nNodes, l2, features, p);
+    for (Index const j : spanOf(features))
     {
         auto const most = [&](Span<std::uint16_t const> bins) { return *std::max_element(bins.begin(), bins.end()); };
         require(n > 0 && most(first.row(j)) <= counts[j] && most(last.row(j)) <= counts[j], "bins beyond thresholds");
     }
-    auto gain = Array<double>(nNodes * chosen.size());
-    auto index = Array<std::int32_t>(nNodes * chosen.size(), -1);
-    auto rising = Array<std::uint8_t>(nNodes * chosen.size());
-    {
-        nb::gil_scoped_release unlocked;
-        Interruptible own;
-        Control &control = given != nullptr ? *given : own;
-        auto const samples = pricedSamples(signs, gradients, curvatures, nodes);
-        Array<ScannedSplit> best(nNodes);
-        for (Index k = 0; k != chosen.size() && !control.stopRequested(); ++k)
-        {
-            Index const j = chosen[k];
-            scanBins({first.row(j), last.row(j), counts[j]}, samples.view(), l2, best.view(), control);
-            keepSplits(best.view(), k, chosen.size(), gain.view(), index.view(), rising.view());
-        }
-    }
-    raisePending();
-    return nb::make_tuple(handOver(std::move(gain), nNodes, chosen.size()),
-                          handOver(std::move(index), nNodes, chosen.size()),
-                          handOver(std::move(rising), nNodes, chosen.size()));
+    return scanning.splits(given,
+                           [&](Index j, auto samples, auto best, Control &control) {
+                               scanBins({first.row(j), last.row(j), counts[j]}, samples, l2, best, control);
+                           });
 }
 
 nb::tuple pyFitLeaves(In<double, 1> rest, In<std::int8_t, 1> sign, In<double, 1> weight, In<Index, 1> start,

@@ -24,7 +24,7 @@ inline auto handOverEvents(Array<Event> &&events, Index rows, Index columns)
     auto owned = std::make_unique<Array<Event>>(std::move(events));
     auto *data = reinterpret_cast<std::int32_t *>(owned->data());
     nb::capsule owner(owned.get(), [](void *p) noexcept { delete static_cast<Array<Event> *>(p); });
-    owned.release();
+    static_cast<void>(owned.release());  // the capsule owns it now
     return nb::ndarray<nb::numpy, std::int32_t, nb::ndim<3>>(
         data, {static_cast<std::size_t>(rows), static_cast<std::size_t>(columns), 2}, owner);
 }

@@ -16,7 +16,7 @@ struct BinnedEnds
 {
     Span<std::uint16_t const> enters;
     Span<std::uint16_t const> leaves;
-    Index thresholds;
+    Index thresholds = 0;
 };
 
 // Write the best threshold of every node on one feature; empty splits where the Control stops it.

@@ -220,9 +220,9 @@ class Placing
 
     struct Here
     {
-        Index node;    // of the tree that is given
-        Index parent;  // of the tree that is placed
-        bool isLeft;
+        Index node = 0;     // of the tree that is given
+        Index parent = -1;  // of the tree that is placed
+        bool isLeft = true;
         std::vector<std::int32_t> samples;  // that reach it
     };
 

@@ -14,8 +14,8 @@ class DepthTwoNode : public Node
 protected:
     struct Outcome
     {
-        Verdict verdict;
-        Weight value;       // pruned: the bound, found: the cost
+        Verdict verdict = Verdict::undecided;
+        Weight value = 0;   // pruned: the bound, found: the cost
         Index sample = -1;  // undecided: the disputed sample of largest weight, by place
     };
 
