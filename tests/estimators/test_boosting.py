@@ -12,13 +12,14 @@ import pandas as pd
 import pytest
 
 from hardwood import InvalidInputError, RobustBoostingClassifier, as_ensemble, load_model, robustness
-from hardwood.ensembles.boosting import weak
+from hardwood.ensembles.boosting import learner, weak
 from hardwood.ensembles.boosting.learner import best_constant
 from hardwood.ensembles.verification import AttackedSamples
 
 KINDS: dict[str, dict[str, Any]] = {
     "stumps": {},
     "exponential": {"loss": "exponential"},
+    "sigmoid": {"loss": "sigmoid", "max_depth": 2},
     "trees": {"max_depth": 2},
     "deep": {"max_depth": 3, "subsample": 0.7, "max_features": "sqrt"},
     "optimal stumps": {"base": "search"},
@@ -40,6 +41,16 @@ def cells(model: RobustBoostingClassifier, low: Any, high: Any) -> np.ndarray[An
         cuts = {float(b) for t in model.ensemble_.trees for f, b in zip(t.feature, t.threshold, strict=True) if f == j}
         axes.append([low[j], *(float(np.nextafter(b, np.inf)) for b in sorted(cuts) if low[j] <= b < high[j])])
     return np.array(list(product(*axes)))
+
+
+@pytest.fixture(autouse=True)
+def few_rounds_of_warming_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learner, "WARM_UP", 2)
+
+
+def loss_of(margin: Any, loss: str) -> Any:
+    formulas = {"exponential": np.exp(-margin), "sigmoid": 1 / (1 + np.exp(margin))}
+    return formulas.get(loss, np.logaddexp(0, -margin))
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -71,7 +82,7 @@ def test_the_loss_is_that_of_the_worst_point_of_every_box(kind: str) -> None:
         margin = np.array(
             [(sign[i] * model.decision_function(cells(model, low[i], high[i]))).min() for i in range(len(X))]
         )
-        forced = np.mean(np.exp(-margin) if model.loss == "exponential" else np.logaddexp(0, -margin))
+        forced = np.mean(loss_of(margin, model.loss))
         claimed = model.history_[-1].loss
         assert claimed >= forced - 1e-9
         if model.max_depth == 1:
@@ -79,6 +90,25 @@ def test_the_loss_is_that_of_the_worst_point_of_every_box(kind: str) -> None:
         losses = [state.loss for state in model.history_]
         if model.subsample == 1.0:
             assert all(b < a for a, b in pairwise(losses))
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+def test_the_sigmoid_loss_gives_up_what_cannot_be_won(depth: int) -> None:
+    """It falls round by round after the warm-up, and ends below what the logistic loss leaves of it."""
+    ends = []
+    for seed in range(4):
+        X, y = table(seed, 80)
+        y = np.where(np.random.default_rng(seed).random(len(y)) < 0.2, 1 - y, y)
+        options = {"attack": 0.06, "max_depth": depth, "learning_rate": 0.5}
+        model = RobustBoostingClassifier(30, loss="sigmoid", **options).fit(X, y)
+        losses = [state.loss for state in model.history_]
+        assert all(b < a for a, b in pairwise(losses[2:])), seed
+        other = RobustBoostingClassifier(30, **options).fit(X, y)
+        low, high = AttackedSamples.prepare(other.ensemble_, X, y, 0.06).boxes()
+        sign = np.where(y == 1, 1, -1)
+        forced = [(sign[i] * other.decision_function(cells(other, low[i], high[i]))).min() for i in range(len(X))]
+        ends.append((losses[-1], np.mean(loss_of(np.array(forced), "sigmoid"))))
+    assert np.mean([ours < theirs for ours, theirs in ends]) > 0.5, ends
 
 
 def test_weights_count_like_copies() -> None:

@@ -66,7 +66,7 @@ class EnsembleModel:
         solver, loss = self.training.get("solver"), self.training.get("loss", "logistic")
         if solver == "forest":
             return shares_of_votes(self.ensemble.scores(X))
-        if solver == "boosting" and loss in ("logistic", "exponential"):
+        if solver == "boosting" and loss in ("logistic", "exponential", "sigmoid"):
             return shares_of_margins(self.ensemble.scores(X), loss)
         raise InvalidInputError("the model does not say how its scores become probabilities")
 

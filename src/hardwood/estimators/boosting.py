@@ -43,7 +43,7 @@ PARAMETERS = (
     Option("n_estimators", 100, Whole(1, 1_000_000), "number of rounds"),
     Option("learning_rate", 0.1, Number(0, 1, above=True), "by how much each tree is shrunk"),
     Option("max_depth", 1, Whole(1, 20), "largest number of splits on a path"),
-    Option("loss", "logistic", OneOf(("logistic", "exponential")), "loss of the worst-case margin"),
+    Option("loss", "logistic", OneOf(("logistic", "exponential", "sigmoid")), "loss of the worst-case margin"),
     Option("base", "greedy", OneOf(("greedy", "search")), "how trees are found"),
     Option("l2_regularization", 1.0, Number(0, sys.float_info.max), "cost of large values of leaves"),
     Option("subsample", 1.0, Number(0, 1, above=True), "share of the samples that each round draws"),
@@ -77,9 +77,10 @@ class RobustBoostingClassifier(BaseRobustEnsemble):
         By how much each tree is shrunk.
     max_depth : int
         Largest number of splits on a path; 1 for stumps.
-    loss : {"logistic", "exponential"}
-        ``log(1 + exp(-m))`` or ``exp(-m)`` of the worst-case margin m. Under attack some samples cannot be won; the
-        logistic loss lets them go, the exponential one does not.
+    loss : {"logistic", "exponential", "sigmoid"}
+        ``log(1 + exp(-m))``, ``exp(-m)`` or ``1 / (1 + exp(m))`` of the worst-case margin m. Under attack some samples
+        cannot be won: the exponential loss never lets them go, the logistic one gives them a bounded pull, the sigmoid
+        one, nearly the share of samples that are lost, gives them up. Its first 20 rounds are logistic ones.
     base : {"greedy", "search"}
         Where trees split: where the loss gains most to second order, level by level; or as the exact search says, by
         trees that lose the least weight to the attacker when samples are weighted by the derivative of the loss (Guo

@@ -10,6 +10,12 @@ Each round
    `src/core/boosting/leaf_values.h`), and
 4. adds ``learning_rate`` times the tree. The loss is convex in the values, so it falls, whatever the rate in (0, 1].
 
+The sigmoid loss ``1 / (1 + exp(m))`` is bounded, nearly the share of samples that are lost, and not convex. It is
+``1 - exp(-l)`` of the logistic loss l, a concave function, so that it lies below its tangent: a round that lowers the
+logistic loss with every sample weighted by ``exp(-l)``, the present chance of getting it right, lowers the sigmoid
+loss at least as much. Samples that cannot be won lose their weight. The first `WARM_UP` rounds take the logistic loss
+itself, which does not depend on where it starts.
+
 Two classes have one score. More have one each, learned against all others (one versus rest): a sample is certified
 where the least score of its class exceeds the largest score of every other class.
 """
@@ -39,6 +45,8 @@ LARGEST_VALUE = 8.0
 GRID = 2.0**-24
 """Values are whole multiples of this, so that sums of them are exact: the same in any order and in every language."""
 FITTING_ROUNDS = 20
+WARM_UP = 20
+"""So many rounds of the sigmoid loss are logistic ones."""
 FEW_SAMPLES = 20_000
 """Where there are more, so many decide which of several stumps is fitted to all."""
 _NO_PROGRESS = 1e-7
@@ -230,6 +238,7 @@ class _Run:
     ) -> None:
         self.learner, self.problem, self.rng, self.control = learner, problem, rng, control
         self.exponential = learner.loss == "exponential"
+        self.rounds_begun = 0
         self.held_out = held_out
         problem.endpoints  # noqa: B018  # before copies are made that would each sort again
         n_scores = 1 if problem.n_classes == 2 else problem.n_classes
@@ -240,6 +249,7 @@ class _Run:
         """Add a tree to every score; nothing where no tree lowers any loss, or when it is stopped."""
         weight = self._drawn()
         features = self._drawn_features()
+        self.rounds_begun += 1
         found = []
         for score in self.scores:
             weak = self._fit(score, weight, features)
@@ -256,7 +266,7 @@ class _Run:
     def state(self, number: int) -> Round:
         """Return what has been reached."""
         weight = self.problem.weight
-        losses = [_core.boosting_loss(score.margins.total, self.exponential)[0] for score in self.scores]
+        losses = [self._losses(score.margins.total) for score in self.scores]
         certified = certified_by(np.stack([score.margins.total for score in self.scores]), self.problem.label)
         validation = validation_loss = math.nan
         if self.held_out is not None:
@@ -264,7 +274,7 @@ class _Run:
             right = certified_by(margins, self.held_out.label)
             others = self.held_out.weight
             validation = float(others @ right / others.sum())
-            lost = [_core.boosting_loss(of, self.exponential)[0] for of in margins]
+            lost = [self._losses(of) for of in margins]
             validation_loss = float(sum(others @ loss for loss in lost) / others.sum())
         return Round(
             number,
@@ -273,6 +283,10 @@ class _Run:
             validation,
             validation_loss,
         )
+
+    def _losses(self, margins: FloatArray) -> FloatArray:
+        losses = _core.boosting_loss(margins, self.exponential)[0]
+        return -np.expm1(-losses) if self.learner.loss == "sigmoid" else losses
 
     def _drawn(self) -> FloatArray:
         weight = self.problem.weight
@@ -291,7 +305,9 @@ class _Run:
 
     def _fit(self, score: _Score, weight: FloatArray, features: IntArray) -> WeakTree | None:
         """Return the tree that lowers the loss most, its values shrunk; None if none lowers it."""
-        _, slope, curvature = _core.boosting_loss(score.margins.total, self.exponential)
+        present, slope, curvature = _core.boosting_loss(score.margins.total, self.exponential)
+        if self.learner.loss == "sigmoid" and self.rounds_begun > WARM_UP:
+            weight = weight * np.exp(-present)
         priced = Priced(score.sign, -weight * slope, weight * curvature)
         best: tuple[float, Tree, FloatArray] | None = None
         candidates = score.weak.candidates(priced, features, self.control)
@@ -305,8 +321,7 @@ class _Run:
                 best = (loss, tree, value)
         if best is None or self.control.stopped:
             return None
-        before = float(weight @ _core.boosting_loss(score.margins.total, self.exponential)[0])
-        if not best[0] < before * (1 - _NO_PROGRESS):
+        if not best[0] < float(weight @ present) * (1 - _NO_PROGRESS):
             return None
         return WeakTree(best[1], on_grid(self.learner.learning_rate * best[2]), score.number)
 
