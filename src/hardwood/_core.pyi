@@ -299,6 +299,7 @@ class SearchOptions:
         use_early_join: bool = True,
         use_blocks: bool = True,
         use_resplit: bool = True,
+        use_late_branching: bool = True,
     ) -> None: ...
 
 class ProofLog:
@@ -324,6 +325,8 @@ class RootSearch:
     ) -> None: ...
     def set_effort(self, samples: int) -> None:
         """Let every thread give up when it has scanned so many samples, all stages together."""
+    def use_threads(self, n_threads: int) -> None:
+        """Let only so many threads take work, at least one."""
     def start(self, target: int, best: int, parts: Sequence[tuple[int, int, int]] | None = None) -> None:
         """Look for trees that cost less than the target, and than `best` by a step; returns at once.
 

@@ -194,6 +194,7 @@ def test_random_options_within_their_ranges_never_change_an_optimum() -> None:
         "use_early_join",
         "use_blocks",
         "use_resplit",
+        "use_late_branching",
     )
     for seed in range(120):
         rng = np.random.default_rng([seed, 78])
@@ -349,6 +350,21 @@ def test_parts_that_are_not_begun_are_given_back_and_better_costs_taken_over() -
     for part in ((0, 0, 10**6), (99, 0, 1), (0, -1, 1), (0, 1, 1)):
         with pytest.raises(ValueError, match=r"feature|part of the root"):
             search.start(1, 1, [part])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_threads_that_are_held_back_change_no_answer(seed: int) -> None:
+    case = random_case(seed, most=40)
+
+    def cutoff_of(n_threads: int, n_used: int) -> int:
+        search = _core.RootSearch(case.core(), _core.SearchOptions(), 3, n_threads, _core.Control())
+        search.use_threads(n_used)
+        search.start(case.forbidden, case.forbidden)
+        search.use_threads(n_used + 1)
+        run_to_its_end(search)
+        return search.cutoff
+
+    assert cutoff_of(3, 1) == cutoff_of(3, 0) == cutoff_of(1, 1), f"seed {seed}"
 
 
 def test_effort_ends_a_search() -> None:

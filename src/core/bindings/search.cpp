@@ -178,7 +178,8 @@ Problem partOfProblem(Problem const &problem, In<std::int64_t, 1> const &samples
 
 Options makeOptions(Index rounds, Index rangeRounds, Index deepRounds, Index deepRangeRounds, Index ascentSteps,
                     Index blocksFrom, bool firstTree, bool useMemory, bool useRanges, bool usePool, bool useLazyScan,
-                    bool useCarry, bool useWitness, bool useEarlyJoin, bool useBlocks, bool useResplit)
+                    bool useCarry, bool useWitness, bool useEarlyJoin, bool useBlocks, bool useResplit,
+                    bool useLateBranching)
 {
     auto const least = [](Index value, Index limit, std::string const &name)
     { require(value >= limit, name + "=" + std::to_string(value) + "; it must be at least " + std::to_string(limit)); };
@@ -188,8 +189,9 @@ Options makeOptions(Index rounds, Index rangeRounds, Index deepRounds, Index dee
     least(deepRangeRounds, 0, "deep_range_rounds");
     least(ascentSteps, 1, "ascent_steps");
     least(blocksFrom, 0, "blocks_from");
-    return {rounds,    rangeRounds, deepRounds,  deepRangeRounds, ascentSteps, blocksFrom,   firstTree, useMemory,
-            useRanges, usePool,     useLazyScan, useCarry,        useWitness,  useEarlyJoin, useBlocks, useResplit};
+    return {rounds,     rangeRounds,  deepRounds, deepRangeRounds, ascentSteps,     blocksFrom,
+            firstTree,  useMemory,    useRanges,  usePool,         useLazyScan,     useCarry,
+            useWitness, useEarlyJoin, useBlocks,  useResplit,      useLateBranching};
 }
 
 nb::dict dictOf(Counters const &counters)
@@ -230,18 +232,20 @@ void bindProblem(nb::module_ &m)
             "__init__",
             [](Options *self, Index rounds, Index rangeRounds, Index deepRounds, Index deepRangeRounds,
                Index ascentSteps, Index blocksFrom, bool firstTree, bool useMemory, bool useRanges, bool usePool,
-               bool useLazyScan, bool useCarry, bool useWitness, bool useEarlyJoin, bool useBlocks, bool useResplit)
+               bool useLazyScan, bool useCarry, bool useWitness, bool useEarlyJoin, bool useBlocks, bool useResplit,
+               bool useLateBranching)
             {
-                new (self) Options(makeOptions(rounds, rangeRounds, deepRounds, deepRangeRounds, ascentSteps,
-                                               blocksFrom, firstTree, useMemory, useRanges, usePool, useLazyScan,
-                                               useCarry, useWitness, useEarlyJoin, useBlocks, useResplit));
+                new (self)
+                    Options(makeOptions(rounds, rangeRounds, deepRounds, deepRangeRounds, ascentSteps, blocksFrom,
+                                        firstTree, useMemory, useRanges, usePool, useLazyScan, useCarry, useWitness,
+                                        useEarlyJoin, useBlocks, useResplit, useLateBranching));
             },
             nb::kw_only(), nb::arg("rounds") = 24, nb::arg("range_rounds") = 4, nb::arg("deep_rounds") = 60,
             nb::arg("deep_range_rounds") = 20, nb::arg("ascent_steps") = 100, nb::arg("blocks_from") = 500,
             nb::arg("first_tree") = true, nb::arg("use_memory") = true, nb::arg("use_ranges") = true,
             nb::arg("use_pool") = true, nb::arg("use_lazy_scan") = true, nb::arg("use_carry") = true,
             nb::arg("use_witness") = true, nb::arg("use_early_join") = true, nb::arg("use_blocks") = true,
-            nb::arg("use_resplit") = true);
+            nb::arg("use_resplit") = true, nb::arg("use_late_branching") = true);
 }
 
 using PartTuple = std::tuple<Index, Index, Index>;
@@ -361,6 +365,8 @@ void bindRoot(nb::module_ &m)
                 self.setEffort(effort);
             },
             nb::arg("samples"), "Let every thread give up when it has scanned so many samples, all stages together.")
+        .def("use_threads", &RootSearch::useThreads, nb::arg("n_threads"),
+             "Let only so many threads take work, at least one.")
         .def(
             "start",
             [](RootSearch &self, Weight target, Weight best, std::optional<std::vector<PartTuple>> const &parts)

@@ -342,7 +342,8 @@ DepthTwoNode::Outcome DepthTwo<Classes>::look(Index feature, Index first, Index 
     if (isCheapAgain(cutoff))
         return {Verdict::found, costOfPair()};
     setSides(feature, known.at(first), known.at(last));
-    return evaluate(feature, cutoff, isRange ? work_.options.rangeRounds : work_.options.rounds, isRange);
+    auto const rounds = isRange || canPutOff() ? work_.options.rangeRounds : work_.options.rounds;
+    return evaluate(feature, cutoff, rounds, isRange);
 }
 
 template class DepthTwo<TwoClasses<double>>;

@@ -46,6 +46,12 @@ SweepEnd DepthTwoNode::sweep(Index feature, Weight cutoff, Index start)
             width_ = std::max<Index>(1, (last - position + 1) / 2);
             continue;
         }
+        if (outcome.verdict == Verdict::undecided && canPutOff())
+        {
+            putOff(feature, firstCandidate);
+            ++position;
+            continue;
+        }
         auto const threshold = candidates(feature).at(firstCandidate);
         if (outcome.verdict == Verdict::undecided)
         {

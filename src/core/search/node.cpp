@@ -210,6 +210,14 @@ Weight Node::share(Index feature, Index position, Weight cutoff)
     return std::min(cutoff, sharing_->cutoff());
 }
 
+void Node::putOff(Index feature, Index candidate)
+{
+    if (sharing_ != nullptr)
+        sharing_->putOff(feature, candidate);
+    else
+        late_.emplace_back(feature, candidate);
+}
+
 void Node::weigh(Span<Weight const> weight)
 {
     std::copy(weight.begin(), weight.end(), weight_.begin());
@@ -318,24 +326,40 @@ Weight Node::solve(Weight cutoff, bool firstTree)
         if (firstTree)
             return best;
     }
-    for (Index turn = 0; turn < problem_.nFeatures; ++turn)
+    late_.clear();
+    for (Index turn = 0; turn < problem_.nFeatures && !work_.shouldStop(); ++turn)
     {
         auto const feature = featureOrder_[static_cast<std::size_t>(turn)];
+        if (!improve(feature, best, firstTree))
+            continue;
         auto const place = featureOrder_.begin() + turn;
-        auto end = sweep(feature, best, 0);
-        if (end.found)
-            std::rotate(featureOrder_.begin(), place, place + 1);  // the first one to try next time
-        while (end.found)
-        {
-            best = end.cost;
-            best_ = found_;
-            if (firstTree)
-                return best;
-            end = sweep(feature, best, end.next);
-        }
-        if (work_.shouldStop())
+        std::rotate(featureOrder_.begin(), place, place + 1);  // the first one to try next time
+        if (firstTree)
+            return best;
+    }
+    auto const late = std::exchange(late_, {});
+    for (auto const &[feature, candidate] : late)
+    {
+        search(candidate, candidate + 1);
+        auto const isBetter = improve(feature, best, firstTree);
+        search(0, problem_.nSamples);
+        if ((isBetter && firstTree) || work_.shouldStop())
             break;
     }
     return best;
+}
+
+// Sweep over a feature for the best tree, or the first one; whether one was found.
+bool Node::improve(Index feature, Weight &best, bool firstTree)
+{
+    auto const before = best;
+    for (auto end = sweep(feature, best, 0); end.found; end = sweep(feature, best, end.next))
+    {
+        best = end.cost;
+        best_ = found_;
+        if (firstTree)
+            break;
+    }
+    return best < before;
 }
 }  // namespace hardwood::search

@@ -167,6 +167,8 @@ public:
     [[nodiscard]] virtual Weight cutoff() = 0;
     // Offer the candidates first..end-1 of a feature to a thread without work; whether one takes them.
     [[nodiscard]] virtual bool giveAway(Index feature, Index first, Index end) = 0;
+    // Put off a candidate that is hard to settle until the others have been looked at: then it is asked for alone.
+    virtual void putOff(Index feature, Index candidate) = 0;
     // No tree that splits the root at one of the candidates first..last of the feature costs less than the bound.
     virtual void settled(Index feature, Index first, Index last, Weight bound) = 0;
     // A tree that a child answered with, for the others' pools; and what the others have told since the last call.
@@ -289,7 +291,8 @@ protected:
     Index width_ = 1;                // candidates that a range takes at first
     Index first_ = 0;                // the part of a feature's candidates that is searched
     Index end_;
-    Branching branching_;  // by sample, at depth 2 by place
+    Branching branching_;                        // by sample, at depth 2 by place
+    std::vector<std::pair<Index, Index>> late_;  // feature and candidate: what was put off, where nothing is shared
     Sharing *sharing_ = nullptr;
     Tree found_;                  // what the last sweep found
     Weight answer_ = everything;  // what a tree costs that somebody else found
@@ -308,6 +311,7 @@ protected:
     // feature costs less than the bound.
     void remember(Index feature, Index first, Index last, Weight bound);
     void listActive(Index feature, Weight cutoff);
+    [[nodiscard]] bool improve(Index feature, Weight &best, bool firstTree);
     // For a proof: the candidates first..last of the feature with all their cells; the shares as they are now.
     void writeRange(Index feature, Index first, Index last);
     void writeShares(Index feature);
@@ -322,6 +326,10 @@ protected:
     // Between two thresholds of the root: take over a better incumbent, give away work. Returns the cutoff to go on
     // with.
     [[nodiscard]] Weight share(Index feature, Index position, Weight cutoff);
+    // Whether a candidate that only branching could settle is put off until the others have been looked at: a tree that
+    // one of them gives lowers the cutoff, or is all that was asked for. Then it is looked at alone.
+    [[nodiscard]] bool canPutOff() const { return work_.options.useLateBranching && end_ - first_ > 1; }
+    void putOff(Index feature, Index candidate);
 
     // Keep the ends of the members that `work_.place` names, in order, from those of the node above (or of all
     // samples). May leave off when the search must stop: no sweep goes on then.

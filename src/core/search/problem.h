@@ -97,6 +97,7 @@ struct Options
     bool useEarlyJoin = true;
     bool useBlocks = true;
     bool useResplit = true;
+    bool useLateBranching = true;
 };
 
 // How much was done at the nodes of one depth.

@@ -172,25 +172,10 @@ bool Reoptimiser::replaceAt(Tree &tree, Index node, Weight &cost, Index effort)
 {
     openAt(tree, node);
     work_.setEffort(effort);
-    auto const leaf = node_.bestLeaf();
-    auto best = leaf.cost;
-    auto subtree = Tree::leaf(leaf.label);
-    for (Index feature = 0; feature < problem_.nFeatures; ++feature)
-    {
-        Index next = 0;
-        while (best > 0)
-        {
-            auto const end = node_.sweep(feature, best, next);
-            if (!end.found)
-                break;
-            best = end.cost;
-            next = end.next;
-            subtree = node_.found();
-        }
-    }
+    auto const best = node_.solve(problem_.forbidden, false);
     if (best >= problem_.forbidden)
         return false;
-    return takeIfCheaper(tree, tree.withSubtree(node, subtree), cost);
+    return takeIfCheaper(tree, tree.withSubtree(node, node_.best()), cost);
 }
 
 std::vector<Index> Reoptimiser::nodesAt(Tree const &tree, Index level)

@@ -2,8 +2,9 @@
 
 namespace hardwood::search
 {
-RootSearch::Worker::Worker(RootSearch &root, Index depth, Options const &options, Control &control, ProofLog *proof)
-    : root_(root), work_(root.problem_, options, control), node_(work_.root(depth))
+RootSearch::Worker::Worker(RootSearch &root, Index number, Index depth, Options const &options, Control &control,
+                           ProofLog *proof)
+    : root_(root), number_(number), work_(root.problem_, options, control), node_(work_.root(depth))
 {
     work_.proof = proof;
     work_.visitor = this;
@@ -132,6 +133,14 @@ bool RootSearch::Worker::giveAway(Index feature, Index first, Index end)
     return true;
 }
 
+void RootSearch::Worker::putOff(Index feature, Index candidate)
+{
+    std::lock_guard const lock(root_.mutex_);
+    root_.items_.push_back({feature, candidate, candidate + 1});
+    ++root_.nItems_;
+    root_.changed_.notify_all();
+}
+
 void RootSearch::Worker::tell(Index side, Tree const &tree)
 {
     if (root_.workers_.size() == 1)
@@ -154,18 +163,35 @@ std::vector<std::pair<Index, Tree>> RootSearch::Worker::news()
 
 RootSearch::RootSearch(Problem const &problem, Options const &options, Index depth, Index nThreads, Control &control,
                        ProofLog *proof)
-    : problem_(problem), proof_(proof), owner_(static_cast<std::size_t>(problem.nFeatures), nullptr)
+    : problem_(problem),
+      proof_(proof),
+      owner_(static_cast<std::size_t>(problem.nFeatures), nullptr),
+      nUsed_(proof == nullptr ? nThreads : 1)
 {
-    for (Index k = 0; k < (proof == nullptr ? nThreads : 1); ++k)
-        workers_.push_back(std::make_unique<Worker>(*this, depth, options, control, proof));
+    for (Index k = 0; k < nUsed_; ++k)
+        workers_.push_back(std::make_unique<Worker>(*this, k, depth, options, control, proof));
 }
 
+void RootSearch::useThreads(Index nThreads)
+{
+    std::lock_guard const lock(mutex_);
+    nUsed_ = std::max<Index>(1, nThreads);
+    changed_.notify_all();
+}
+
+// All of the root. Where children are stumps, nothing is remembered below it, and threads work on one feature side by
+// side: whoever finds the best tree of it finds it sooner.
 void RootSearch::makeItems()
 {
     auto const &node = workers_.front()->node();
+    auto const nPieces = isRemembering() ? 1 : nThreads();
     for (Index j = 0; j < problem_.nFeatures; ++j)
-        if (node.nCandidates(j) > 0)
-            items_.push_back({j, 0, node.nCandidates(j)});
+        for (Index k = 0; k < nPieces; ++k)
+        {
+            auto const n = node.nCandidates(j);
+            if (Item const item{j, k * n / nPieces, (k + 1) * n / nPieces}; item.first < item.end)
+                items_.push_back(item);
+        }
 }
 
 void RootSearch::start(Weight target, Weight best, std::optional<std::vector<RootPart>> const &parts)
@@ -216,6 +242,8 @@ std::optional<RootSearch::Item> RootSearch::take(Worker &worker)
 {
     constexpr auto look = std::chrono::milliseconds(20);
     std::unique_lock lock(mutex_);
+    while (worker.isHeld() && (!items_.empty() || nBusy_ > 0) && !worker.shouldStop())
+        changed_.wait_for(lock, look);
     ++nIdle_;
     while (items_.empty() && nBusy_ > 0 && !worker.shouldStop())
         changed_.wait_for(lock, look);
@@ -224,11 +252,13 @@ std::optional<RootSearch::Item> RootSearch::take(Worker &worker)
         return std::nullopt;
     auto const ownerOf = [this](Item const &item) -> Worker const *&
     { return owner_[static_cast<std::size_t>(item.feature)]; };
-    auto chosen = std::find_if(items_.begin(), items_.end(), [&](Item const &it) { return ownerOf(it) == &worker; });
-    if (chosen == items_.end())
-        chosen = std::find_if(items_.begin(), items_.end(), [&](Item const &it) { return ownerOf(it) == nullptr; });
-    if (chosen == items_.end())
-        chosen = items_.begin();
+    auto const lateness = [&](Item const &item)
+    {
+        auto const *const owner = isRemembering() ? ownerOf(item) : nullptr;
+        return (item.end - item.first == 1 ? 3 : 0) + (owner == &worker ? 0 : owner == nullptr ? 1 : 2);
+    };
+    auto const chosen = std::min_element(items_.begin(), items_.end(),
+                                         [&](auto const &a, auto const &b) { return lateness(a) < lateness(b); });
     auto const item = *chosen;
     items_.erase(chosen);
     ownerOf(item) = &worker;

@@ -3,7 +3,8 @@
 // A stage asks for a tree that costs less than a target. Its work items are parts of the root: a feature and a range of
 // its candidates, at first all of them. Threads take items from one queue, those of features that they had before
 // first, because what a thread remembers below the root is about these; a thread without work is given half of what
-// another one still has to do at the root. All share the incumbent: a better tree lowers everybody's cutoff at the next
+// another one still has to do at the root. A single candidate that only branching could settle comes last: a better
+// tree from elsewhere may spare it. All share the incumbent: a better tree lowers everybody's cutoff at the next
 // threshold. They tell each other the trees that their children were answered with (see Pool), and begin a stage with
 // what any of them has proven about the root. If all items are settled, no tree costs less than the cutoff.
 //
@@ -86,6 +87,7 @@ class RootSearch
     class Worker final : public Sharing, public Visitor
     {
         RootSearch &root_;
+        Index const number_;
         Workspace work_;
         Node &node_;
         bool isOpen_ = false;
@@ -94,11 +96,13 @@ class RootSearch
         void settle(Item const &item);
 
     public:
-        Worker(RootSearch &root, Index depth, Options const &options, Control &control, ProofLog *proof);
+        Worker(RootSearch &root, Index number, Index depth, Options const &options, Control &control, ProofLog *proof);
+        [[nodiscard]] bool isHeld() const { return number_ >= root_.nUsed_; }
         void open();
         void run();
         [[nodiscard]] Weight cutoff() override { return root_.cutoff(); }
         [[nodiscard]] bool giveAway(Index feature, Index first, Index end) override;
+        void putOff(Index feature, Index candidate) override;
         void settled(Index feature, Index first, Index last, Weight bound) override;
         void tell(Index side, Tree const &tree) override;
         [[nodiscard]] std::vector<std::pair<Index, Tree>> news() override;
@@ -161,9 +165,13 @@ class RootSearch
     Index nSettled_ = 0;
     Index nBusy_ = 0;
     Index nRunning_ = 0;
+    Index nUsed_;  // threads that may take items
 
     std::vector<std::jthread> threads_;  // the last member: they end before anything that they use
 
+    [[nodiscard]] Index nThreads() const { return static_cast<Index>(workers_.size()); }
+    // Whether nodes below the root remember what they were asked.
+    [[nodiscard]] bool isRemembering() const { return workers_.front()->node().depth() > 2; }
     void makeItems();
     [[nodiscard]] std::optional<Item> take(Worker &worker);
     void finish(bool isSettled);
@@ -181,6 +189,9 @@ public:
     ~RootSearch() { stop(); }
     RootSearch(RootSearch const &) = delete;
     RootSearch &operator=(RootSearch const &) = delete;
+
+    // Let only so many threads take work, as long as others are of more use elsewhere; all of them at first.
+    void useThreads(Index nThreads);
 
     // Let every thread give up when it has scanned so many samples, all stages together.
     void setEffort(Index effort)

@@ -13,13 +13,13 @@ from hardwood.solvers.stopping import Interrupt
 Answer = TypeVar("Answer")
 
 
-class _HeldBack:
+class HeldBack:
     """Ctrl-C is taken note of, and felt when it is released; in the main thread, which is where Python feels it."""
 
     def __init__(self) -> None:
         self._pressed = False
 
-    def __enter__(self) -> _HeldBack:
+    def __enter__(self) -> HeldBack:
         if threading.current_thread() is threading.main_thread():
             self._handler = signal.signal(signal.SIGINT, self._press)
         return self
@@ -55,7 +55,7 @@ def in_threads(
         return [work(*task) for task in tasks]
     with ThreadPoolExecutor(n_jobs) as pool:
         # Ctrl-C while a thread is being started would leave that thread to itself.
-        with _HeldBack() as held_back:
+        with HeldBack() as held_back:
             futures = [pool.submit(work, *task) for task in tasks]
         try:
             held_back.release()

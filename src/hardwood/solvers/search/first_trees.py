@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 import hardwood._core as _core
@@ -14,6 +16,7 @@ from hardwood.solvers.search.local_search import LocalSearch, greedy_trees
 from hardwood.solvers.search.model import VERY_LARGE, SearchModel
 from hardwood.solvers.solve import solve
 from hardwood.tree.conversion import to_indices
+from hardwood.tree.index_tree import IndexTree
 
 SAMPLE = 1000
 """Samples of the part that a search of a large problem starts with."""
@@ -38,27 +41,48 @@ def look_first(run: Run) -> None:
 
 def find_first_trees(model: SearchModel, options: _core.SearchOptions, run: Run) -> None:
     """Report good trees of a problem, in the ranks of its own ends."""
+    greedy = find_greedy_trees(model, options, run)
+    improve_first_trees(model, greedy, options, run)
+
+
+def find_greedy_trees(model: SearchModel, options: _core.SearchOptions, run: Run) -> list[IndexTree]:
+    """Report greedy trees and, where a proof may take long, what no model can do without; return starts to improve."""
     problem = model.problem
     has_looked = looks_first(problem)
-    is_large = has_looked or model.n > 2 * SAMPLE
-    if model.depth > 2:
-        greedy = [] if has_looked else greedy_trees(model, options, run)
-        if run.bound <= run.problem.leaf_penalty and not run.should_stop():
-            bound = matching_bound(run.problem, run.budget(*ROOT_BOUND_BUDGET))
-            run.report(bound=bound + run.problem.leaf_penalty)
-            run.trusted_bound = run.bound
-        is_easy = model.core.shares_nothing and problem.n_classes == 2 and not has_looked
-        if is_large and not is_easy:
-            # With two classes and nothing shared, greedy trees of all samples are improved faster.
-            _start_from_sample(problem, run)
-        if not run.should_stop():
-            LocalSearch(model, greedy, options, run).improve()
-    elif is_large:
-        # At depth 2 the search itself is as fast as one re-optimisation.
-        if not has_looked:
+    if model.depth == 2:
+        if _is_large(model) and not has_looked:
             run.report(GreedyLearner().grow(problem, np.random.default_rng(run.random_state), control=run.control))
-        if not model.is_quick:
-            _start_from_sample(problem, run)
+        return []
+    greedy = [] if has_looked else greedy_trees(model, options, run)
+    if run.bound <= run.problem.leaf_penalty and not run.should_stop():
+        bound = matching_bound(run.problem, run.budget(*ROOT_BOUND_BUDGET))
+        run.report(bound=bound + run.problem.leaf_penalty)
+        run.trusted_bound = run.bound
+    return greedy
+
+
+def may_improve(model: SearchModel) -> bool:
+    """Whether `improve_first_trees` does anything: at depth 2 the search is as fast as one re-optimisation."""
+    return model.depth > 2 or (_is_large(model) and not model.is_quick)
+
+
+def improve_first_trees(
+    model: SearchModel, greedy: Sequence[IndexTree], options: _core.SearchOptions, run: Run
+) -> None:
+    """Report what a sample of the problem and local search make of first trees."""
+    problem = model.problem
+    if run.should_stop() or not may_improve(model):
+        return
+    # With two classes and nothing shared, greedy trees of all samples are improved faster.
+    is_easy = model.core.shares_nothing and problem.n_classes == 2 and not looks_first(problem)
+    if _is_large(model) and (model.depth == 2 or not is_easy):
+        _start_from_sample(problem, run)
+    if model.depth > 2 and not run.should_stop():
+        LocalSearch(model, greedy, options, run).improve()
+
+
+def _is_large(model: SearchModel) -> bool:
+    return looks_first(model.problem) or model.n > 2 * SAMPLE
 
 
 def _start_from_sample(problem: Problem, run: Run) -> None:

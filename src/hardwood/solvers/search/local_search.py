@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
-from itertools import chain, islice
+from itertools import chain
 
 import numpy as np
 
@@ -79,44 +78,25 @@ class LocalSearch:
         self.model = model
         self.greedy = greedy
         self.run = run
-        self.control = _core.Control(None if np.isinf(run.remaining()) else TIME * run.remaining())
-        self.cores = [_core.Reoptimiser(model.core, options, self.control) for _ in range(run.n_jobs)]
+        self.control = run.budget(np.inf, TIME)
+        self.core = _core.Reoptimiser(model.core, options, self.control)
         self.random = np.random.default_rng(run.random_state)
 
     def improve(self) -> None:
         """Report the best trees found from greedy starts, from what is known and from random roots."""
-        with ThreadPoolExecutor(len(self.cores)) as threads:
-            try:
-                for results in self._batches(threads):
-                    for cost, rows in results:
-                        if cost < self.model.forbidden:
-                            report_if_cheap(cost, tree_of(rows), self.model, self.run)
-                    if self._is_over():
-                        return
-            finally:
-                self.control.request_stop()  # after Ctrl-C nobody waits for the other threads
-
-    def _batches(self, threads: Executor) -> Iterator[list[tuple[int, IntArray]]]:
-        """Improve starts, as many at once as there are threads, until they or the effort for them come to an end."""
-        starts = chain(self._starts(), self._random_roots())
-        while batch := list(islice(starts, len(self.cores))):
-            # One thread needs no pool: the caller's own answers to Ctrl-C.
-            improve = map if len(self.cores) == 1 else threads.map
-            yield list(improve(self._descend, self.cores, batch))
-
-    def _is_over(self) -> bool:
-        return self.run.should_stop() or self.control.stopped
-
-    def _effort(self) -> int:
-        """Return how many samples were scanned so far."""
-        return sum(core.effort for core in self.cores)
+        for start in chain(self._starts(), self._random_roots()):
+            cost, rows = self._descend(start)
+            if cost < self.model.forbidden:
+                report_if_cheap(cost, tree_of(rows), self.model, self.run)
+            if self.run.should_stop() or self.control.stopped:
+                return
 
     def _starts(self) -> Iterator[IntArray]:
         """Yield the best tree that is known and the greedy ones."""
         if self.run.best_index_tree is not None:
             yield rows_of(relabel(self.run.best_index_tree, self.model.problem, self.run.control))
         for tree in self.greedy:
-            if self._effort() > EFFORT_OF_STARTS:
+            if self.core.effort > EFFORT_OF_STARTS:
                 return
             yield rows_of(tree)
 
@@ -124,7 +104,7 @@ class LocalSearch:
         """Yield splits on random end points, with plain leaves that the descent replaces."""
         restarts = self.run.options["restarts"]
         for _ in range(2 * (self.model.depth - 2) ** 2 if restarts is None else restarts):
-            if self._effort() > EFFORT:
+            if self.core.effort > EFFORT:
                 return
             yield self._random_root()
 
@@ -135,6 +115,6 @@ class LocalSearch:
         threshold = min(max(0, int(self.model.problem.upper_rank[row, feature])), max(0, last))
         return np.array([[feature, -1, -1], [threshold, -1, -1], [1, -1, -1], [2, -1, -1], [-1, 0, 0]])
 
-    def _descend(self, core: _core.Reoptimiser, start: IntArray) -> tuple[int, IntArray]:
+    def _descend(self, start: IntArray) -> tuple[int, IntArray]:
         """Re-optimise subtrees of depth at most 2 until none improves."""
-        return core.descend(self.model.core, start, self.model.depth, EFFORT_OF_A_STEP)
+        return self.core.descend(self.model.core, start, self.model.depth, EFFORT_OF_A_STEP)

@@ -12,6 +12,8 @@ same time, but nothing before it is finished: parts are for runs with a time lim
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from hardwood import _core
@@ -38,12 +40,15 @@ TIME = 0.4
 
 
 class BoundByParts:
-    """Add up proven bounds of disjoint parts of the samples."""
+    """Add up proven bounds of disjoint parts of the samples; `on_turn` is called after each."""
 
-    def __init__(self, model: SearchModel, options: _core.SearchOptions, run: Run) -> None:
+    def __init__(
+        self, model: SearchModel, options: _core.SearchOptions, run: Run, on_turn: Callable[[], None] = lambda: None
+    ) -> None:
         self.model = model
         self.options = options
         self.run = run
+        self.on_turn = on_turn
         self.control = _core.Control(TIME * run.remaining())
         order = np.random.default_rng(run.random_state).permutation(model.n)
         self.parts = [np.sort(part) for part in np.array_split(order, -(-model.n // SIZE))]
@@ -59,6 +64,7 @@ class BoundByParts:
                 continue
             for k in np.flatnonzero(self.is_open):
                 self._raise(int(k), share)
+                self.on_turn()
                 # The leaf that any tree has is the only one that a bound on errors may count.
                 self.run.report(bound=float(self.proven.sum()) / self.model.scale + self.run.problem.leaf_penalty)
                 if self.run.should_stop() or self.control.stopped:

@@ -9,6 +9,7 @@ from hardwood import _core
 from hardwood.arrays import IntArray
 from hardwood.solvers.run import Run
 from hardwood.solvers.search.model import SearchModel, tree_of
+from hardwood.solvers.search.scout import Scout
 
 POLL = 0.05
 """Seconds between two looks at the clock while the threads run."""
@@ -76,12 +77,17 @@ class RootSearch:
 
     A stage asks for a tree that costs less than a target below the incumbent. If there is none, the target is a
     lower bound, and the next stage asks for more; the last stage asks for anything better than the incumbent.
+
+    With a scout, one thread less proves as long as it looks for trees.
     """
 
-    def __init__(self, model: SearchModel, options: _core.SearchOptions, run: Run) -> None:
+    def __init__(self, model: SearchModel, options: _core.SearchOptions, run: Run, scout: Scout | None = None) -> None:
         self.model = model
         self.run = run
         self.core = _core.RootSearch(model.core, options, model.depth, run.n_jobs, run.control)
+        self._scout = scout
+        if scout is not None:
+            self.core.use_threads(run.n_jobs - 1)
         if run.options["effort"] is not None:
             self.core.set_effort(run.options["effort"])
         self.best = model.in_parts(run.best_objective)
@@ -109,7 +115,21 @@ class RootSearch:
         self.run.report(tree_of(rows), claim=claim)
 
     def _report_progress(self, settled: float) -> None:
+        self.hear_scout()
         self.run.progress(settled=settled)
+
+    def hear_scout(self) -> None:
+        """Take over a better tree; once there is nothing more to look for, all threads prove."""
+        if self._scout is None:
+            return
+        trees, is_over = self._scout.news(0.0)
+        for tree in trees:
+            self.run.report(tree)
+            self.best = min(self.best, self.model.in_parts(self.run.best_objective))
+            self.core.offer(self.best)
+        if is_over:
+            self.core.use_threads(self.run.n_jobs)
+            self._scout = None
 
     def _report_bound(self) -> None:
         """Report what a finished stage has proven: every tree costs at least the cutoff, which it ended with."""

@@ -7,6 +7,7 @@ two children's optima bound the cost of the split from below (Lagrangian decompo
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import ClassVar
 
 import numpy as np
@@ -16,13 +17,20 @@ from hardwood.problem.problem import Problem
 from hardwood.solvers.options import AnyOf, Nothing, Option, RisingShares, Whole
 from hardwood.solvers.registry import Solver, register
 from hardwood.solvers.run import Run
-from hardwood.solvers.search.first_trees import find_first_trees, look_first, looks_first
+from hardwood.solvers.search.first_trees import (
+    find_greedy_trees,
+    improve_first_trees,
+    look_first,
+    looks_first,
+    may_improve,
+)
 from hardwood.solvers.search.model import VERY_LARGE, SearchModel, tree_of
 from hardwood.solvers.search.options import CORE_OPTIONS, core_options
 from hardwood.solvers.search.parts import LARGE, BoundByParts
 from hardwood.solvers.search.plan import plan_of
 from hardwood.solvers.search.priced import prove_priced
 from hardwood.solvers.search.root import RootSearch
+from hardwood.solvers.search.scout import Scout
 from hardwood.solvers.search.spread import spread_search
 
 WHOLE_FIRST = 0.2
@@ -84,17 +92,37 @@ class SearchSolver(Solver):
             # The core has ranks of its own; a tree of three splits is placed without those of other features.
             for holder in (problem, run.problem):
                 holder.forget_ranks()
-        find_first_trees(model, options, run)
+        greedy = find_greedy_trees(model, options, run)
         if run.should_stop():
             return
-        root = RootSearch(model, options, run)
-        if run.remaining() < np.inf and model.n * problem.n_features >= LARGE:
-            # What all samples together give is worth more, if it can be had: parts are for when it cannot.
-            known = -np.inf
-            while known < run.bound and not run.should_stop():
-                known = run.bound
-                root.prove(WHOLE_FIRST * run.remaining())
+        if run.n_jobs == 1 or not may_improve(model):
+            improve_first_trees(model, greedy, options, run)
             if not run.should_stop():
-                BoundByParts(model, options, run).prove()
+                _prove(RootSearch(model, options, run), options)
+            return
+        scout = Scout(
+            lambda own: improve_first_trees(model, greedy, options, own),
+            problem,
+            run.options,
+            random_state=run.random_state,
+            seconds=run.remaining(),
+            tree=run.best_index_tree,
+        )
+        with closing(scout):
+            scout.start()
+            _prove(RootSearch(model, options, run, scout), options)
+
+
+def _prove(root: RootSearch, options: _core.SearchOptions) -> None:
+    """Raise the bound until it meets the incumbent: that of parts of the samples in between, where they are many."""
+    model, run = root.model, root.run
+    if run.remaining() < np.inf and model.n * model.problem.n_features >= LARGE:
+        # What all samples together give is worth more, if it can be had: parts are for when it cannot.
+        known = -np.inf
+        while known < run.bound and not run.should_stop():
+            known = run.bound
+            root.prove(WHOLE_FIRST * run.remaining())
         if not run.should_stop():
-            root.prove()
+            BoundByParts(model, options, run, root.hear_scout).prove()
+    if not run.should_stop():
+        root.prove()

@@ -6,7 +6,6 @@ turns; what it proves it writes into a stream of records of its own (`hardwood.p
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,19 +17,15 @@ from hardwood.errors import InvalidInputError
 from hardwood.problem.problem import Problem
 from hardwood.proofs.members import Piece, Settled, packed_piece, unpacked_state
 from hardwood.proofs.writer import PlainRanks, numbers_of_samples, plain_to_indices
-from hardwood.solvers.run import Run
 from hardwood.solvers.search.first_trees import find_first_trees
 from hardwood.solvers.search.helping import Help, Helper, Question, RootPart, question_of
 from hardwood.solvers.search.model import SearchModel, tree_of
 from hardwood.solvers.search.options import core_options
-from hardwood.solvers.stopping import Interrupt, TimeLimit
+from hardwood.solvers.search.scout import Scout
 from hardwood.tree.index_tree import IndexTree
 
 UNTIL_PIECE = 20.0
 """Seconds to wait for a search to come to the end of a threshold; that takes milliseconds."""
-
-PATIENCE = 1.0
-"""Seconds that a search for trees is waited for which was asked to end; it ends at its next look."""
 
 
 @dataclass(frozen=True)
@@ -163,13 +158,14 @@ class Station:
                 self._core.load(unpacked_state(state))
             except ValueError as error:
                 raise InvalidInputError(f"the checkpoint cannot be gone on from: {error}") from error
-        self._scout: _Scout | None = None
+        self._scout: Scout | None = None
         self._helper: Helper | None = None
 
     def begin(self, duty: Duty) -> None:
         """Begin an duty; returns at once."""
         if duty.parts is None:
-            self._scout = _Scout(self.commission, self._model, duty)
+            self._scout = self._new_scout(duty)
+            self._scout.start()
         elif duty.question is not None:
             options, writes = core_options(self.commission.options), self.commission.writes_proof
             self._helper = Helper(
@@ -243,57 +239,20 @@ class Station:
         if self._scout is not None:
             self._scout.request_stop()
 
+    def _new_scout(self, duty: Duty) -> Scout:
+        commission, options = self.commission, core_options(self.commission.options)
+        return Scout(
+            lambda run: find_first_trees(self._model, options, run),
+            commission.problem,
+            commission.options,
+            random_state=commission.random_state,
+            seconds=duty.seconds,
+            tree=duty.tree,
+        )
+
     def close(self) -> None:
         """End whatever runs."""
         self.request_stop()
         if self._scout is not None:
-            self._scout.join()
+            self._scout.close()
         self._core.stop()
-
-
-class _Scout:
-    """Looks for good trees in a thread of its own."""
-
-    def __init__(self, commission: Commission, model: SearchModel, duty: Duty) -> None:
-        self._run = Run(
-            commission.problem,
-            time_limit=TimeLimit(None if np.isinf(duty.seconds) else duty.seconds),
-            max_gap=0.0,
-            random_state=commission.random_state,
-            n_jobs=1,
-            options=commission.options,
-            on_progress=None,
-            interrupt=Interrupt(),
-        )
-        if duty.tree is not None:
-            self._run.report(duty.tree)
-        self._told = self._run.best_objective
-        self._failure: BaseException | None = None
-        options = core_options(commission.options)
-        self._thread = threading.Thread(target=self._look, args=(model, options), daemon=True)
-        self._thread.start()
-
-    def _look(self, model: SearchModel, options: _core.SearchOptions) -> None:
-        try:
-            find_first_trees(model, options, self._run)
-        except BaseException as error:
-            self._failure = error
-
-    def news(self, seconds: float) -> tuple[list[IndexTree], bool]:
-        """Return a better tree, if there is one, and whether all were looked for."""
-        self._thread.join(seconds)
-        is_over = not self._thread.is_alive()
-        if self._failure is not None and not isinstance(self._failure, KeyboardInterrupt):
-            raise self._failure
-        tree, cost = self._run.best_index_tree, self._run.best_objective
-        if tree is None or cost >= self._told:
-            return [], is_over
-        self._told = cost
-        return [tree], is_over
-
-    def request_stop(self) -> None:
-        self._run.interrupt.request()
-        self._run.control.request_stop()
-
-    def join(self) -> None:
-        self._thread.join(PATIENCE)
