@@ -8,20 +8,51 @@ and the shares in which weight was divided. Everything is an integer.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from hardwood_checker.reading import Kind, Reader, Refused, Unusable
+from hardwood_checker.reading import KINDS, Kind, Reader, Refused, Unusable
 from hardwood_checker.samples import Samples, Stumps
 
 HALF, WHOLE = np.uint64(1 << 31), np.uint64(0xFFFFFFFF)
 MOST_BYTES = 2 << 30
 MOST_CLAIMS_NOTED = 1_000_000
 NUMBERS_AT_ONCE = 200_000
-"""So many weights are scanned at once: they fit into a processor's cache."""
+"""Of weights: when so many wait to be scanned, they are."""
+
+
+class Case(NamedTuple):
+    """What says how much the two children of a range of thresholds are charged for each sample.
+
+    `branches` are the samples that trees are told apart by, each with whether it is given up.
+    """
+
+    feature: int
+    first: int
+    last: int
+    share: Any
+    branches: tuple[tuple[int, bool], ...]
+    given_up: int
+
+
+def sides(samples: Samples, weight: Any, ids: Any, cases: Sequence[Case]) -> tuple[Any, Any]:
+    """Return the weights of some samples in the left and in the right child, one row per case."""
+    feature, first, last = (np.array([case[k] for case in cases])[:, None] for k in range(3))
+    left, right = samples.lower[feature, ids] <= first, samples.upper[feature, ids] > last
+    share, w = np.array([case.share for case in cases])[:, ids], weight[ids].astype(np.uint64)
+    # floor(w * share / 2^32) without overflow: the two halves of w one after the other.
+    part = (w >> np.uint64(32)) * share + (((w & WHOLE) * share) >> np.uint64(32))
+    part = np.where(share == WHOLE, w, part).astype(np.int64)
+    a, b = np.where(right, part, weight[ids]) * left, np.where(left, weight[ids] - part, weight[ids]) * right
+    for row, case in enumerate(cases):
+        for sample, is_given_up in case.branches:
+            heavy = 0 if is_given_up else samples.heavy
+            here = ids == sample
+            a[row, here], b[row, here] = heavy * left[row, here], heavy * right[row, here]
+    return a, b
 
 
 @dataclass
@@ -34,14 +65,15 @@ class Place:
     bound: Any
     stumps: Stumps
     shares: dict[int, Any] = field(default_factory=dict)
-    waiting: list[tuple[slice, list[tuple[Any, Any, int]]]] = field(default_factory=list)
+    waiting: list[tuple[slice, list[Case]]] = field(default_factory=list)
 
     def scan(self) -> None:
         """Scan what waits: a range costs at least the least that one of its cases does."""
-        rows = [case for _, cases in self.waiting for case in cases]
-        if rows:
-            sides = (self.stumps.costs(np.array([row[side] for row in rows])) for side in (0, 1))
-            value = sum(sides, np.array([row[2] for row in rows]))
+        every = [case for _, cases in self.waiting for case in cases]
+        if every:
+            weights = np.vstack(sides(self.stumps.samples, self.weight, self.stumps.ids, every))
+            left, right = np.split(self.stumps.costs(weights), 2)
+            value = left + right + np.array([case.given_up for case in every])
             at = 0
             for where, cases in self.waiting:
                 np.maximum(self.bound[where], value[at : at + len(cases)].min(), out=self.bound[where])
@@ -71,6 +103,10 @@ class Cases:
         self.weight, self.given_up = weight, 0
         self.stack: list[tuple[int, bool]] = []
 
+    def present(self, feature: int, first: int, last: int, share: Any) -> Case:
+        """Return the case that is settled now."""
+        return Case(feature, first, last, share, tuple(self.stack), self.given_up)
+
     def advance(self) -> bool:
         """Go to the next case; whether there is none left."""
         while self.stack and self.stack[-1][1]:
@@ -88,9 +124,13 @@ class Machine:
     def __init__(self, samples: Samples, depth: int | None, reader: Reader, watch: Callable[[float], None]) -> None:
         self.samples, self.reader, self.watch = samples, reader, watch
         self.offset = np.concatenate([[0], np.cumsum(samples.n_ranks)])
+        # Of each threshold of all features, one after another: its feature, and its number there.
+        self._feature = np.repeat(np.arange(samples.p), samples.n_ranks)
+        self._index = np.arange(self.offset[-1]) - self.offset[self._feature]
+        self._all = np.arange(samples.n)
         self.places: dict[int, Place] = {}
         self.proven = self._n_bytes = 0
-        self.records: dict[str, int] = {}
+        self._counts = [0] * len(KINDS)
         self.ranges: dict[tuple[int, int], int] = {}
         self.claims = [Claim(-1, "the root", 0)]
         self._present = 0
@@ -107,6 +147,11 @@ class Machine:
             except Reset:
                 self._forget()
 
+    @property
+    def records(self) -> dict[str, int]:
+        """How many records of each kind there were."""
+        return {kind.name: self._counts[kind] for kind in Kind if self._counts[kind]}
+
     def _forget(self) -> None:
         """Keep nothing but what is known of the thresholds at the root."""
         self.root.scan()
@@ -117,14 +162,14 @@ class Machine:
         self._opened = [0]
 
     def _run(self) -> None:
-        while (kind := self._next()) != Kind.END:
-            if kind == Kind.RANGE:
+        while (kind := self._next()) is not Kind.END:
+            if kind is Kind.RANGE:
                 self._range(self.root)
-            elif kind == Kind.FORGET:
+            elif kind is Kind.FORGET:
                 self._forget_from(*self.reader.numbers("I"))
-            elif kind == Kind.PACKING:
+            elif kind is Kind.PACKING:
                 self._packing()
-            elif kind == Kind.BOUND and self.is_about_trees:
+            elif kind is Kind.BOUND and self.is_about_trees:
                 (bound,) = self.reader.numbers("q")
                 self._require(self.root, bound, f"the bound {bound} at the root")
                 self.proven = max(self.proven, bound)
@@ -134,10 +179,10 @@ class Machine:
 
     def _next(self) -> Kind:
         kind = self.reader.record()
-        self.records[kind.name] = self.records.get(kind.name, 0) + 1
+        self._counts[kind] += 1
         if self.reader.n_records % 1000 == 0:
             self.watch(self.reader.share_read)
-        if kind == Kind.RESET:
+        if kind is Kind.RESET:
             raise Reset
         return kind
 
@@ -148,7 +193,7 @@ class Machine:
 
     def _open(self, number: int, depth: int, weight: Any) -> Place:
         """Give a place new weights: no tree loses more than the weight that was taken away since."""
-        stumps = Stumps(self.samples, weight > 0 if depth == 2 else np.zeros(self.samples.n, bool))
+        stumps = Stumps(self.samples, weight > 0)
         place = self.places.get(number)
         if place is None:
             self._allocate(int(self.offset[-1]) + self.samples.n)
@@ -176,9 +221,9 @@ class Machine:
         """Check a claim; whether it was proven, or given up by whoever wrote the proof."""
         self._opened.append(place.number)
         while (kind := self._next()) in (Kind.RANGE, Kind.TWIN, Kind.FORGET):
-            if kind == Kind.RANGE:
+            if kind is Kind.RANGE:
                 self._range(place)
-            elif kind == Kind.TWIN:
+            elif kind is Kind.TWIN:
                 self._twin(place)
             else:
                 self._forget_from(*self.reader.numbers("I"))
@@ -186,9 +231,9 @@ class Machine:
         if kind not in (Kind.PROVEN, Kind.ABANDONED):
             raise Unusable(f"record {self.reader.n_records}: {kind.name} does not belong outside a range")
         place.scan()
-        if kind == Kind.PROVEN:
+        if kind is Kind.PROVEN:
             self._require(place, target, f"record {self.reader.n_records}, claim {target} at place {place.number}")
-        return kind == Kind.PROVEN
+        return kind is Kind.PROVEN
 
     def _twin(self, place: Place) -> None:
         """Check what is proven at another place for the same weights; it holds here, too."""
@@ -215,7 +260,7 @@ class Machine:
             return
         cost = self.samples.leaf_cost(place.weight)
         if place.depth == 1:
-            cost = int(Stumps(self.samples, there).costs(place.weight[None])[0])
+            cost = int(place.stumps.costs(place.weight[None, there])[0])
         if cost < bound:
             raise Refused(f"{what}: a tree with at most {min(1, place.depth)} split costs {cost}")
         if place.depth < 2 or not there.any():
@@ -223,10 +268,13 @@ class Machine:
         # Where all samples reach the same side, that child alone is a tree that costs no more.
         lower, upper = self.samples.lower[:, there], self.samples.upper[:, there]
         first, last = np.maximum(upper.min(axis=1), 0), np.minimum(lower.max(axis=1), self.samples.n_ranks)
-        for f in np.flatnonzero(first < last):
-            known = place.bound[self.offset[f] + first[f] : self.offset[f] + last[f]] >= bound
-            if not known.all() and not _dominated(known, lower[f] - first[f], upper[f] - first[f]).all():
-                t = int(first[f] + np.argmin(_dominated(known, lower[f] - first[f], upper[f] - first[f])))
+        known = place.bound >= bound
+        counts = (self._index >= first[self._feature]) & (self._index < last[self._feature])
+        for f in np.unique(self._feature[counts & ~known]):
+            its = known[self.offset[f] + first[f] : self.offset[f] + last[f]]
+            enough = _dominated(its, lower[f] - first[f], upper[f] - first[f])
+            if not enough.all():
+                t = int(first[f] + np.argmin(enough))
                 cost = place.bound[self.offset[f] + t]
                 raise Refused(f"{what}: threshold {t} of feature {f} is only proven to cost {cost}")
 
@@ -240,31 +288,32 @@ class Machine:
         if f not in place.shares:
             self._allocate(self.samples.n)
             place.shares[f] = np.full(self.samples.n, HALF)
-        reach = self.samples.lower[f] <= first, self.samples.upper[f] > last
         cases = Cases(place.weight)
         targets: dict[int, int] = {}
         settled: list[Any] = []
         while True:
             kind = self._next()
-            if kind == Kind.SHARES:
-                self._shares(place.shares[f], here)
+            if kind is Kind.SHARES:
+                place.shares[f] = self._shares(place.shares[f], here)
                 targets = {}
-            elif kind == Kind.BRANCH:
+            elif kind is Kind.BRANCH:
                 (sample,) = self.reader.numbers("I")
                 if sample >= self.samples.n or any(sample == other for other, _ in cases.stack):
                     raise Unusable(f"{here}: no branch on sample {sample} is possible")
                 cases.stack.append((sample, False))
                 targets = {}
-            elif kind == Kind.CHILD and place.depth > 2:
+            elif kind is Kind.CHILD and place.depth > 2:
                 side, number, target = self.reader.numbers("BIq")
                 if side > 1:
                     raise Unusable(f"{here}: there is no side {side}")
-                child = self._open(number, place.depth - 1, self._sides(place.shares[f], *reach, cases)[side])
+                case = cases.present(f, first, last, place.shares[f])
+                weight = sides(self.samples, place.weight, self._all, [case])[side][0]
+                child = self._open(number, place.depth - 1, weight)
                 if self._noted(child, target, f"{('left', 'right')[side]} of thresholds {first}–{last} of feature {f}"):
                     targets[side] = target
-            elif kind == (Kind.SETTLE if place.depth == 2 else Kind.JOIN):
+            elif kind is (Kind.SETTLE if place.depth == 2 else Kind.JOIN):
                 if place.depth == 2:
-                    settled.append((*self._sides(place.shares[f], *reach, cases), cases.given_up))
+                    settled.append(cases.present(f, first, last, place.shares[f]))
                 elif len(targets) == 2:
                     settled.append(targets[0] + targets[1] + cases.given_up)
                 else:
@@ -272,7 +321,7 @@ class Machine:
                 targets = {}
                 if cases.advance():
                     break
-            elif kind == Kind.DROP:
+            elif kind is Kind.DROP:
                 return
             else:
                 raise Unusable(f"{here}: {kind.name} does not belong there")
@@ -283,25 +332,15 @@ class Machine:
             if len(place.waiting) * self.samples.n >= NUMBERS_AT_ONCE:
                 place.scan()
 
-    def _shares(self, share: Any, here: str) -> None:
+    def _shares(self, share: Any, here: str) -> Any:
+        """Return new shares; the old ones stay as they are, since cases may still wait for them."""
         (length,) = self.reader.numbers("I")
         sample, value = self.reader.array(length, "<u4"), self.reader.array(length, "<u4")
         if length and int(sample.max()) >= self.samples.n:
             raise Unusable(f"{here}: a share for sample {int(sample.max())}, which does not exist")
+        share = share.copy()
         share[sample] = value
-
-    def _sides(self, share: Any, left: Any, right: Any, cases: Cases) -> tuple[Any, Any]:
-        """Return the weights that the two children of every threshold of a range are charged with."""
-        w = cases.weight.astype(np.uint64)
-        # floor(w * share / 2^32) without overflow: the two halves of w one after the other.
-        part = (w >> np.uint64(32)) * share + (((w & WHOLE) * share) >> np.uint64(32))
-        part = np.where(share == WHOLE, w, part).astype(np.int64)
-        a = np.where(left, np.where(right, part, cases.weight), 0)
-        b = np.where(right, np.where(left, cases.weight - part, cases.weight), 0)
-        for sample, is_given_up in cases.stack:
-            heavy = 0 if is_given_up else self.samples.heavy
-            a[sample], b[sample] = heavy * left[sample], heavy * right[sample]
-        return a, b
+        return share
 
     def _packing(self) -> None:
         """Check disjoint conflicts: of two samples of different classes whose boxes meet, any model loses one."""

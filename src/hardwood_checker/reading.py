@@ -16,13 +16,15 @@ from typing import Any
 import numpy as np
 
 MAGIC = b"hardwood proof 1\n"
-MOST_HEADER_BYTES, MOST_BYTES_AT_ONCE = 1 << 28, 1 << 26
+MOST_HEADER_BYTES, MOST_BYTES_AT_ONCE, BLOCK = 1 << 28, 1 << 26, 1 << 16
 DAMAGE = (OSError, EOFError, zlib.error, ValueError, RecursionError)
 
 
 Kind = IntEnum(
     "Kind", "RANGE SHARES SETTLE BRANCH CHILD PROVEN ABANDONED JOIN DROP PACKING BOUND END RESET NOTE TWIN FORGET"
 )  # in the order of their codes, from 1
+KINDS: tuple[Kind | None, ...] = (None, *Kind)
+LAYOUTS = {layout: struct.Struct("<" + layout) for layout in ("I", "q", "III", "BIq")}
 
 
 class Unusable(Exception):  # noqa: N818
@@ -38,6 +40,7 @@ class Reader:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.n_records = 0
+        self._block, self._at = b"", 0
         try:
             self._raw = open(path, "rb")  # noqa: SIM115
         except (OSError, ValueError) as error:
@@ -58,42 +61,53 @@ class Reader:
         """How much of the file has been read, from 0 to 1."""
         return self._raw.tell() / max(1, os.fstat(self._raw.fileno()).st_size)
 
-    def _bytes(self, n: int) -> bytes:
+    def _need(self, n: int) -> None:
+        """Have the next n bytes in the present block."""
+        if len(self._block) - self._at >= n:
+            return
         try:
-            data = self._stream.read(n)
+            more = self._stream.read(max(n, BLOCK))
         except DAMAGE as error:
             raise Unusable(f"the proof is damaged after {self.n_records} records: {error}") from error
-        if len(data) != n:
+        self._block, self._at = self._block[self._at :] + more, 0
+        if len(self._block) < n:
             raise Unusable(f"the proof ends after {self.n_records} records, without END")
-        return data
 
     def record(self) -> Kind:
         """Return the kind of the next record; notes, which say nothing to whoever checks, are skipped."""
         while True:
-            code = self._bytes(1)[0]
-            if not 0 < code <= len(Kind):
+            self._need(1)
+            code = self._block[self._at]
+            self._at += 1
+            kind = KINDS[code] if code < len(KINDS) else None
+            if kind is None:
                 raise Unusable(f"record {self.n_records} is of the unknown kind {code}")
             self.n_records += 1
-            if code != Kind.NOTE:
-                return Kind(code)
+            if kind is not Kind.NOTE:
+                return kind
             (length,) = self.numbers("I")
             self.array(length, "u1")
 
     def numbers(self, layout: str) -> tuple[int, ...]:
         """Return numbers of the record, little-endian: B, I and q as in `struct`."""
-        return struct.unpack("<" + layout, self._bytes(struct.calcsize("<" + layout)))
+        form = LAYOUTS[layout]
+        self._need(form.size)
+        self._at += form.size
+        return form.unpack_from(self._block, self._at - form.size)
 
     def array(self, length: int, dtype: str) -> Any:
         """Return `length` numbers of a type."""
-        width = np.dtype(dtype).itemsize
-        if length * width > MOST_BYTES_AT_ONCE:
+        size = length * np.dtype(dtype).itemsize
+        if size > MOST_BYTES_AT_ONCE:
             raise Unusable(f"record {self.n_records} announces {length} numbers, more than any proof needs at once")
-        return np.frombuffer(self._bytes(length * width), dtype=dtype)
+        self._need(size)
+        self._at += size
+        return np.frombuffer(self._block, dtype, length, self._at - size)
 
     def expect_end(self) -> None:
         """Raise unless nothing follows, and the check sum of the stream is right."""
         try:
-            more = self._stream.read(1)
+            more = self._block[self._at :] or self._stream.read(1)
         except DAMAGE as error:
             raise Unusable(f"the proof is damaged at its end: {error}") from error
         if more:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import pairwise
+from functools import cache
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ from hardwood_checker.reading import Unusable
 
 LARGEST = 1 << 62
 """No sum of weights may reach this."""
+
+NUMBERS_AT_ONCE = 100_000
+"""So many are summed up at once: they fit into a processor's cache."""
 
 
 class Samples:
@@ -48,7 +52,19 @@ class Samples:
         if max(sum(units), heavy, self.penalty) >= LARGEST // (self.n + 2) or heavy <= 0:
             raise Unusable("the header's scale, 'heavy' or penalty is out of range")
         self.weight = np.array([int(u) for u in units], dtype=np.int64)
-        self.by_lower, self.by_upper = np.argsort(self.lower, axis=1), np.argsort(self.upper, axis=1)
+
+    @cache  # noqa: B019
+    def passing(self, left: int, right: int) -> Any:
+        """Return, for each feature, whom a rising threshold passes, in order.
+
+        That is a sample i of class `left` when it comes to its upper end: from there on it reaches the left only. And
+        one of class `right`, written as n + i, when it comes to its lower end: from there on it reaches the left, too.
+        At equal ends the latter come first.
+        """
+        lefts, rights = np.flatnonzero(self.label == left), np.flatnonzero(self.label == right)
+        who = np.concatenate([self.n + rights, lefts])
+        ends = np.hstack([self.lower[:, rights], self.upper[:, lefts]])
+        return who[np.argsort(ends, axis=1, kind="stable")]
 
     def leaf_cost(self, weight: Any) -> int:
         """Return what the best single leaf costs."""
@@ -59,47 +75,45 @@ class Samples:
 class Stumps:
     """Finds the best tree of depth at most 1 for many weightings, in which only some samples have weight.
 
-    With the left leaf of class a, the right leaf of class c and the threshold t, the weight that is right is
-    ``A[a](t) + C[c](t)``: of class a what cannot reach right (``upper <= t``), of class c what cannot reach left
-    (``lower > t``). The best a and the best c are chosen independently: with a = c the sum is at most what a single
-    leaf gets right, which is looked at anyway. As t grows A only grows, so the largest of all classes is a running
-    maximum; likewise C as t falls.
+    With the left leaf of class a, the right leaf of class c and the threshold t, the weight that is right is that of
+    class a which cannot reach right (``upper <= t``) and that of class c which cannot reach left (``lower > t``). Below
+    all ends that is all of class c. As t rises it grows by each upper end of class a and falls by each lower end of
+    class c that is passed: the best threshold is where the sum of what was passed is largest. (At equal ends those that
+    take away come first, so no sum in between is larger than all of those that a threshold has.)
     """
 
     def __init__(self, samples: Samples, there: Any) -> None:
         self.samples, self.ids = samples, np.flatnonzero(there)
-        self.orders = []
-        for f in range(samples.p if self.ids.size else 0):
-            up = samples.by_upper[f][there[samples.by_upper[f]]]
-            down = samples.by_lower[f][there[samples.by_lower[f]]][::-1]
-            # How many lower ends lie above each upper end.
-            above = len(down) - np.searchsorted(samples.lower[f, down[::-1]], samples.upper[f, up], side="right")
-            self.orders.append((*self._by_class(up), *self._by_class(down), above))
+        self.label = samples.label[self.ids]
+        self._orders: dict[tuple[int, int], Any] = {}
 
-    def _by_class(self, order: Any) -> tuple[Any, Any, Any]:
-        label = self.samples.label[order]
-        place = np.argsort(label, kind="stable")
-        return order[place], place, np.searchsorted(label[place], np.arange(self.samples.n_classes + 1))
+    def _order(self, pair: tuple[int, int]) -> Any:
+        """Return who is passed, as `Samples.passing` says, of those who have weight, by their places among them."""
+        if pair not in self._orders:
+            s, k = self.samples, len(self.ids)
+            place = np.full(2 * s.n, -1)
+            place[self.ids], place[s.n + self.ids] = np.arange(k), k + np.arange(k)
+            order = place[s.passing(*pair)]
+            self._orders[pair] = order[order >= 0].reshape(s.p, -1)
+        return self._orders[pair]
 
     def costs(self, weight: Any) -> Any:
-        """Return what the best tree costs for each row of weights, of shape (rows, samples)."""
-        label = self.samples.label[self.ids]
-        totals = [weight[:, self.ids[label == c]].sum(axis=1) for c in range(self.samples.n_classes)]
+        """Return what the best tree costs for each row of weights, of shape (rows, samples that have weight)."""
+        classes = range(self.samples.n_classes)
+        totals = [weight[:, self.label == c].sum(axis=1) for c in classes]
         everything, penalty = np.sum(totals, axis=0), self.samples.penalty
         best = everything - np.max(totals, axis=0) + penalty
-        none = np.zeros((len(weight), 1), np.int64)
-        for up, up_place, up_starts, down, down_place, down_starts, above in self.orders:
-            left = _running_maximum(weight, up, up_place, up_starts)
-            right = np.hstack([none, _running_maximum(weight, down, down_place, down_starts)])
-            best = np.minimum(best, everything - (left + right[:, above]).max(axis=1) + 2 * penalty)
+        for left, right in permutations(classes, 2):
+            order = self._order((left, right))
+            if order.size:
+                at_once = max(1, NUMBERS_AT_ONCE // order.size)
+                gained = [_most_passed(weight[k : k + at_once], order) for k in range(0, len(weight), at_once)]
+                best = np.minimum(best, everything - totals[right] - np.concatenate(gained) + 2 * penalty)
         return best
 
 
-def _running_maximum(weight: Any, by_class: Any, place: Any, starts: Any) -> Any:
-    """Return, after each end in order, the largest weight that one class has passed so far."""
-    passed = np.cumsum(weight[:, by_class], axis=1)
-    result = np.empty_like(passed)
-    for start, end in pairwise(starts):
-        if start < end:
-            result[:, place[start:end]] = passed[:, start:end] - (passed[:, start - 1 : start] if start else 0)
-    return np.maximum.accumulate(result, axis=1, out=result)
+def _most_passed(weight: Any, order: Any) -> Any:
+    """Return, for each row of weights, the largest sum of what was passed up to some end of some feature."""
+    signed = np.hstack([weight, -weight])
+    passed = signed.take(order.ravel(), axis=1).reshape(len(weight), *order.shape)
+    return passed.cumsum(axis=2, out=passed).max(axis=(1, 2))
