@@ -136,9 +136,6 @@ class NumberSorter
     }
 
 public:
-    // For at most so many numbers at a time.
-    explicit NumberSorter(Index most) : other_(Array<Keyed>::unwritten(most)) {}
-
     // Sort by key; equal keys stay in order, which must be that of their places.
     void sort(Span<Keyed> entries)
     {
@@ -151,6 +148,8 @@ public:
             differing |= keyed.key ^ entries[0].key;
         int const bits = 64 - std::countl_zero(differing);
         int const lowest = std::max(0, bits - rounds * digitBits);
+        if (other_.size() < entries.size())
+            other_ = Array<Keyed>::unwritten(entries.size());
         auto from = entries, to = other_.view().part(0, entries.size());
         std::array<Counts, rounds> counts{};
         count(entries, lowest, counts);

@@ -10,7 +10,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from hardwood.arrays import BoolArray, FloatArray, Int32Array, IntArray
+from hardwood.arrays import BoolArray, EventArray, FloatArray, Int32Array, IntArray
 
 class Control:
     """How a long computation is stopped: by `request_stop()` from any thread, or by its deadline."""
@@ -484,17 +484,16 @@ def sort_events(
     values: FloatArray,
     label: IntArray,
     control: Control | None = None,
-) -> tuple[Int32Array, IntArray] | None:
-    """Return lower ends, values and upper ends as events, of shape (n_features, 3 n, 2), and finite ranks per feature.
+) -> tuple[EventArray, IntArray] | None:
+    """Return lower ends, values and upper ends as events, of shape (n_features, 3 n), and which of them are finite.
 
     None if the control stopped it.
     """
 
-def events_of_samples(events: Int32Array, samples: IntArray) -> Int32Array:
-    """Return the events of some samples, numbered as in `samples`."""
+def events_of_samples(events: EventArray, finite: IntArray, samples: IntArray) -> tuple[EventArray, IntArray]:
+    """Return the events of some samples, numbered as in `samples`, and which of them are finite."""
 
-def ends_around(
-    events: Int32Array,
+def gaps_behind(
     low: FloatArray,
     high: FloatArray,
     down: FloatArray,
@@ -503,9 +502,9 @@ def ends_around(
     rounding: FloatArray,
     values: FloatArray,
     feature: IntArray,
-    rank: IntArray,
+    name: IntArray,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return, for each feature and rank, the largest end of that rank and the smallest of the next."""
+    """Return, for each named event of a feature, the largest end or value of its rank and the smallest of the next."""
 
 # Thresholds at maximum margin, see `hardwood.tree.conversion`.
 
@@ -611,11 +610,11 @@ def step_extremes(
 def boosting_loss(margin: FloatArray, exponential: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the loss of margins and its first two derivatives."""
 
-# Greedy learners: feature, index of the threshold, left, right and label of each node.
+# Greedy learners: feature, threshold (the name of the event before it, or its index), left, right and label of nodes.
 
 def grow_on_impurity(
-    events: Int32Array,
-    n_ranks: IntArray,
+    events: EventArray,
+    finite: IntArray,
     label: IntArray,
     weight: FloatArray,
     n_classes: int,

@@ -10,5 +10,8 @@ IntArray = NDArray[np.int64]
 Int32Array = NDArray[np.int32]
 BoolArray = NDArray[np.bool_]
 
+EventArray = NDArray[np.uint32]
+"""Events of the greedy learners (`hardwood.solvers.greedy`)."""
+
 RankArray = Int32Array
 """Ranks of ends or threshold indices (`hardwood.problem.endpoints`)."""

@@ -68,16 +68,16 @@ def check_impurity(rng: np.random.Generator) -> None:
     ends = np.stack([lower, value, upper])
     kind, sample = np.divmod(np.arange(3 * n), n)
     order = [np.argsort(ends[:, :, j].ravel(), kind="stable") for j in range(p)]
-    code = np.stack([8 * sample[o] + 2 * kind[o] + (label[sample[o]] == 1) for o in order])
+    code = np.stack([16 * sample[o] + 2 * kind[o] + (label[sample[o]] == 1) for o in order])
     ranks = np.stack([ends[:, :, j].ravel()[o] for j, o in enumerate(order)])
-    events = np.stack([code, ranks], axis=2).astype(np.int32)
-    n_ranks = np.full(p, 13)
+    events = (code + 8 * (np.diff(ranks, axis=1, prepend=-2) > 0)).astype(np.uint32)
+    finite = np.stack([np.sum(ranks < 0, axis=1), np.sum(ranks < 13, axis=1)], axis=1)
     criterion = ["groot", "chen-gini", "chen-entropy"][int(rng.integers(3))]
     robust_weight = float(rng.choice([0.0, 0.5, 1.0]))
-    given = n_ranks, label, weight, n_classes, int(rng.integers(0, 4)), 2, 1, p, robust_weight, criterion, 0
+    given = finite, label, weight, n_classes, int(rng.integers(0, 4)), 2, 1, p, robust_weight, criterion, 0
     least = float(rng.choice([0, 0.1, 0.3])) * weight.sum()
     limited = _core.grow_on_impurity(events.copy(), *given, min_weight_leaf=least)
-    feature, index, left, right, leaf = _core.grow_on_impurity(events, *given)
+    feature, name, left, right, leaf = _core.grow_on_impurity(events, *given)
     twin = ImpurityTwin(criterion, n_classes, robust_weight, weight, label)
 
     def check(node: int, here: IntArray, inside: dict[int, tuple[int, int]], limited_node: int | None) -> None:
@@ -93,7 +93,8 @@ def check_impurity(rng: np.random.Generator) -> None:
             for t, following in pairwise(values):
                 if following < 13 and max(lowest, -1) < t < highest:
                     scores[j, int(t)] = twin.placed(here, ends[:, :, j], t)[0]
-        j, t = int(feature[node]), int(index[node])
+        j = int(feature[node])
+        t = int(ends[name[node] % 4, name[node] // 4, j])
         assert scores[j, t] <= min(scores.values()) + 1e-9
         _, balance = twin.placed(here, ends[:, :, j], t)
         goes_left = {i: ends[1, i, j] <= t for i in here}
@@ -114,7 +115,7 @@ def check_impurity(rng: np.random.Generator) -> None:
             lightest = min(float(weight[side].sum()) for side in sides)
             assert is_split == (lightest >= least) or lightest == pytest.approx(least)
             if is_split:
-                assert [limited[k][limited_node] for k in (0, 1)] == [j, t]
+                assert [limited[k][limited_node] for k in (0, 1)] == [j, name[node]]
                 below = [int(limited[k][limited_node]) for k in (2, 3)]
         check(int(left[node]), sides[0], {**inside, j: (lowest, t)}, below[0])
         check(int(right[node]), sides[1], {**inside, j: (t, highest)}, below[1])

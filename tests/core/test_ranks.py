@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -95,25 +97,32 @@ def check_events(rng: np.random.Generator) -> None:
     label = rng.integers(0, 3, n)
     found = _core.sort_events(*fixed(lower, upper, rounding), x, label)
     assert found is not None
-    events, n_ranks = found
+    events, finite = found
     chosen = rng.permutation(n)[: int(rng.integers(0, n + 1))]
-    part = _core.events_of_samples(events, chosen)
+    part, part_finite = _core.events_of_samples(events, finite, chosen)
+    new = {int(i): k for k, i in enumerate(chosen)}
     for j in range(p):
         columns = ((lower[:, j], LOWER), (x[:, j], VALUE), (upper[:, j], UPPER))
         ends = in_order(columns, x[:, j])
         rank = ranked(ends, x[:, j], rounding[:, j])
-        code = [8 * i + 2 * kind + int(label[i] == 1) for _, kind, i in ends]
-        assert events[j].tolist() == [[c, r] for c, r in zip(code, rank, strict=True)]
-        finite = [r for r, (number, _, _) in zip(rank, ends, strict=True) if np.isfinite(number)]
-        assert n_ranks[j] == len(set(finite))
-        new = {int(i): k for k, i in enumerate(chosen)}
-        kept = [[8 * new[c >> 3] + (c & 7), r] for c, r in zip(code, rank, strict=True) if c >> 3 in new]
-        assert part[j].tolist() == kept
-        asked = int(rng.choice(rank))
-        shuffled = np.ascontiguousarray(events[:, rng.permutation(3 * n)])
-        below, above = _core.ends_around(shuffled, *fixed(lower, upper, rounding), x, np.array([j]), np.array([asked]))
-        assert below == max((e[0] for e, r in zip(ends, rank, strict=True) if r == asked), default=-np.inf)
-        assert above == min((e[0] for e, r in zip(ends, rank, strict=True) if r == asked + 1), default=np.inf)
+        of_all = [(i, kind, r, number) for (number, kind, i), r in zip(ends, rank, strict=True)]
+        of_some = [(new[i], kind, r, number) for i, kind, r, number in of_all if i in new]
+        for listed, own_label, row, numbers in (
+            (of_all, label, events[j], finite[j]),
+            (of_some, label[chosen], part[j], part_finite[j]),
+        ):
+            code = [16 * i + 2 * kind + int(own_label[i] == 1) for i, kind, *_ in listed]
+            assert (row & ~np.uint32(8)).tolist() == code
+            begins = [b[2] != a[2] for a, b in pairwise(listed)]
+            assert (row & 8 > 0).tolist()[1:] == begins
+            below = sum(number == -np.inf for *_, number in listed)
+            assert numbers.tolist() == [below, len(listed) - sum(number == np.inf for *_, number in listed)]
+        i, kind, asked, number = of_all[int(rng.integers(3 * n))]
+        if not np.isfinite(number):
+            continue
+        last, first = _core.gaps_behind(*fixed(lower, upper, rounding), x, np.array([j]), np.array([4 * i + kind]))
+        assert last == max(number for *_, r, number in of_all if r == asked)
+        assert first == min((number for *_, r, number in of_all if r == asked + 1), default=np.inf)
 
 
 @pytest.mark.parametrize("check", [check_ranks, check_events])
@@ -147,7 +156,7 @@ def test_what_does_not_fit_is_refused() -> None:
     x, label = np.zeros((4, 2)), np.zeros(4, np.int64)
     found = _core.sort_events(*fixed(x, x), x, label)
     assert found is not None
-    events = found[0]
+    events, finite = found
     one = np.zeros(1, np.int64)
     for wrong in (
         lambda: _core.rank_ends(*fixed(x[:3], x), x),
@@ -158,12 +167,13 @@ def test_what_does_not_fit_is_refused() -> None:
         lambda: _core.rank_ends(*fixed(x, x, np.ones((1, 2))), x),
         lambda: _core.sort_events(*fixed(x, x), x, label[:2]),
         lambda: _core.sort_events(*fixed(x, x), x - np.inf, label),
-        lambda: _core.events_of_samples(events, np.array([4])),
-        lambda: _core.events_of_samples(events, np.array([1, 1])),
-        lambda: _core.events_of_samples(np.full_like(events, 900), np.array([1])),
-        lambda: _core.ends_around(events, *fixed(x[:3], x[:3]), x[:3], one, one),
-        lambda: _core.ends_around(events, *fixed(x, x), x, one + 2, one),
-        lambda: _core.ends_around(np.full_like(events, 900), *fixed(x, x), x, one, one + 900),
+        lambda: _core.events_of_samples(events, finite, np.array([4])),
+        lambda: _core.events_of_samples(events, finite, np.array([1, 1])),
+        lambda: _core.events_of_samples(events, finite + 1, np.array([1])),
+        lambda: _core.events_of_samples(np.full_like(events, 900), finite, np.array([1])),
+        lambda: _core.gaps_behind(*fixed(x, x), x, one + 2, one),
+        lambda: _core.gaps_behind(*fixed(x, x), x, one, one + 16),
+        lambda: _core.gaps_behind(*fixed(x, x), x, one, one + 3),
         lambda: _core.cluster_ends(np.zeros((4, 2), np.int32), np.zeros((4, 2), np.int32), one + 9, *fixed(x, x)),
         lambda: _core.cluster_ends(np.zeros((4, 1), np.int32), np.zeros((4, 1), np.int32), one, *fixed(x, x)),
     ):

@@ -54,14 +54,12 @@ Criterion criterionOf(std::string const &name)
 
 void requireEvents(Grid<Event const> events, Span<Index const> label)
 {
-    require(events.columns() == 3 * label.size(), "events must be of shape (n_features, 3 n, 2)");
-    require(label.size() < (Index{1} << 28), "more samples than an event can number");
+    require(events.columns() == 3 * label.size(), "events must be of shape (n_features, 3 n)");
     require(areEventsOf(events, label),
-            "events must be sorted by rank, and be the lower end, the value and the upper "
-            "end of every sample, in this order, with its class");
+            "events must be the lower end, the value and the upper end of every sample, in this order, with its class");
 }
 
-nb::tuple pyGrowOnImpurity(Out<std::int32_t, 3> given, In<Index, 1> nRanks, In<Index, 1> label, In<double, 1> weight,
+nb::tuple pyGrowOnImpurity(Out<std::uint32_t, 2> given, In<Index, 2> finite, In<Index, 1> label, In<double, 1> weight,
                            Index nClasses, Index maxDepth, Index minSamplesSplit, Index minSamplesLeaf,
                            Index maxFeatures, double robustWeight, std::string const &criterion, std::uint32_t seed,
                            Control *control, double minWeightLeaf)
@@ -72,13 +70,12 @@ nb::tuple pyGrowOnImpurity(Out<std::int32_t, 3> given, In<Index, 1> nRanks, In<I
     requireSamples(spanOf(label), weights, events.columns() / 3, nClasses);
     GrowthLimits const limits{maxDepth, minSamplesSplit, minSamplesLeaf, maxFeatures, minWeightLeaf};
     requireLimits(limits, nFeatures);
-    require(nFeatures >= 1 && static_cast<Index>(nRanks.shape(0)) == nFeatures,
-            "n_ranks must have an entry per feature, of which there is at least one");
+    require(nFeatures >= 1, "there must be a feature");
     require(robustWeight >= 0.0 && robustWeight <= 1.0, "robust_weight must be between 0 and 1");
     auto const which = criterionOf(criterion);
     requireEvents(events, spanOf(label));
     bool const whole = std::all_of(weights.begin(), weights.end(), [](double w) { return w == 1.0; });
-    ImpurityProblem const problem{events, spanOf(nRanks), spanOf(label), weights, nClasses, robustWeight, whole};
+    ImpurityProblem const problem{events,  finiteIn(finite, events), spanOf(label), weights, nClasses, robustWeight, whole};
     GrowingTree tree(0);
     {
         nb::gil_scoped_release unlocked;
@@ -126,15 +123,14 @@ nb::tuple pyGrowOnErrors(In<std::int32_t, 2> lower, In<std::int32_t, 2> upper, I
 void bindGreedy(nb::module_ &m)
 {
     m.def(
-        "grow_on_impurity", pyGrowOnImpurity, array("events"), array("n_ranks"), array("label"), array("weight"),
+        "grow_on_impurity", pyGrowOnImpurity, array("events"), array("finite"), array("label"), array("weight"),
         nb::arg("n_classes"), nb::arg("max_depth"), nb::arg("min_samples_split"), nb::arg("min_samples_leaf"),
         nb::arg("max_features"), nb::arg("robust_weight"), nb::arg("criterion"), nb::arg("seed"),
         nb::arg("control").none() = nb::none(), nb::arg("min_weight_leaf") = 0.0,
-        "Grow a tree on the impurity under attack (\"groot\", \"chen-gini\", \"chen-entropy\"); return feature, rank, "
-        "left, right and label of its nodes. Events are pairs of a code ``8 * sample + 2 * kind + (label == 1)`` (kind "
-        "0 "
-        "lower end, 1 value, 2 upper end) and a rank, sorted by rank; they are reordered. Stopped, the nodes still "
-        "open become leaves.");
+        "Grow a tree on the impurity under attack (\"groot\", \"chen-gini\", \"chen-entropy\"); return feature, name of "
+        "the last event before the threshold (4 * sample + kind), left, right and label of its nodes. Events are codes "
+        "``16 * sample + 8 * (begins a rank) + 2 * kind + (label == 1)`` (kind 0 lower end, 1 value, 2 upper end), in "
+        "order; they are reordered. Stopped, the nodes still open become leaves.");
     m.def("grow_on_errors", pyGrowOnErrors, array("lower_rank"), array("upper_rank"), array("offset"), array("first"),
           array("last"), array("label"), array("weight"), nb::arg("n_classes"), nb::arg("max_depth"),
           nb::arg("min_samples_split"), nb::arg("min_samples_leaf"), nb::arg("max_features"), nb::arg("seed"),

@@ -56,6 +56,7 @@ nb::object pySortEvents(FloatRows low, FloatRows high, FloatRows down, FloatRows
     auto const own = spanOf(label);
     auto const n = arrays.boxes.samples(), p = arrays.boxes.features();
     require(own.size() == n, "label must have an entry per sample");
+    require(n <= Event::mostSamples, "more samples than an event can number");
     for (double const x : arrays.boxes.value.all())
         if (!std::isfinite(x))
             require(false, "values must be finite");
@@ -68,12 +69,13 @@ nb::object pySortEvents(FloatRows low, FloatRows high, FloatRows down, FloatRows
     raisePending();
     if (!sorted)
         return nb::none();
-    return nb::make_tuple(handOverEvents(std::move(sorted->events), p, 3 * n), handOver(std::move(sorted->nRanks)));
+    return nb::make_tuple(handOverEvents(std::move(sorted->events), p, 3 * n), handOverFinite(sorted->finite));
 }
 
-nb::object pyEventsOfSamples(In<std::int32_t, 3> given, In<Index, 1> samples)
+nb::object pyEventsOfSamples(In<std::uint32_t, 2> given, In<Index, 2> finite, In<Index, 1> samples)
 {
     auto const all = eventsIn(given);
+    auto const finiteOfAll = finiteIn(finite, all);
     auto const chosen = spanOf(samples);
     Index const n = all.columns() / 3, m = chosen.size();
     requireRange(chosen, 0, n - 1, "samples");
@@ -84,34 +86,47 @@ nb::object pyEventsOfSamples(In<std::int32_t, 3> given, In<Index, 1> samples)
         place[chosen[k]] = static_cast<std::int32_t>(k);
     }
     auto kept = Array<Event>::unwritten(all.rows() * 3 * m);
+    auto keptFinite = Array<FiniteEvents>::unwritten(all.rows());
     bool fits = true;
     {
         nb::gil_scoped_release unlocked;
-        fits = eventsOfSamples(all, place.view(), Grid<Event>(kept.data(), all.rows(), 3 * m));
+        Grid<Event> const rows(kept.data(), all.rows(), 3 * m);
+        fits = eventsOfSamples(all, finiteOfAll, place.view(), rows, keptFinite.view());
     }
     require(fits, "every sample must have three events on every feature");
-    return nb::cast(handOverEvents(std::move(kept), all.rows(), 3 * m));
+    return nb::make_tuple(handOverEvents(std::move(kept), all.rows(), 3 * m), handOverFinite(keptFinite));
 }
 
-nb::object pyEndsAround(In<std::int32_t, 3> given, FloatRows low, FloatRows high, FloatRows down, FloatRows up,
-                        In<Index, 1> group, FloatRows rounding, FloatRows value, In<Index, 1> feature,
-                        In<Index, 1> rank)
+// The largest of a feature's values, without their signs.
+double largestOf(BoxesAround const &boxes, Index feature)
 {
-    auto const events = eventsIn(given);
+    double largest = 0.0;
+    for (Index i = 0; i != boxes.samples(); ++i)
+        largest = std::max(largest, std::abs(boxes.value(i, feature)));
+    return largest;
+}
+
+nb::object pyGapsBehind(FloatRows low, FloatRows high, FloatRows down, FloatRows up, In<Index, 1> group,
+                        FloatRows rounding, FloatRows value, In<Index, 1> feature, In<Index, 1> name)
+{
     auto const arrays = boxesAround(low, high, down, up, group, rounding, value);
     auto const &boxes = arrays.boxes;
-    require(boxes.samples() * 3 == events.columns() && boxes.features() == events.rows(),
-            "events must be those of the samples");
-    auto const features = spanOf(feature), ranks = spanOf(rank);
-    require(features.size() == ranks.size(), "feature and rank must be of one length");
+    auto const features = spanOf(feature), names = spanOf(name);
+    require(features.size() == names.size(), "feature and name must be of one length");
     requireRange(features, 0, boxes.features() - 1, "feature");
+    requireRange(names, 0, 4 * boxes.samples() - 1, "name");
     auto last = Array<double>::unwritten(features.size()), first = Array<double>::unwritten(features.size());
+    auto largest = Array<double>(boxes.features(), -1.0);  // of the values of each feature, without signs
     for (Index k = 0; k != features.size(); ++k)
     {
-        auto const around = endsAround(events.row(features[k]), boxes, features[k], ranks[k]);
-        require(around.has_value(), "an event names a sample or a kind that is not there");
-        last[k] = around->last;
-        first[k] = around->first;
+        require(names[k] % 4 != 3, "an event is a lower end, a value or an upper end");
+        auto &most = largest[features[k]];
+        if (most < 0.0)
+            most = largestOf(boxes, features[k]);
+        auto const kind = static_cast<Event::Kind>(2 * (names[k] % 4));
+        auto const gap = gapBehind(kind, names[k] / 4, boxes, features[k], most);
+        last[k] = gap.last;
+        first[k] = gap.first;
     }
     return nb::make_tuple(handOver(std::move(last)), handOver(std::move(first)));
 }
@@ -130,13 +145,13 @@ void bindRanks(nb::module_ &m)
           "each rank; for the last, the smallest where it has no lower one.");
     m.def("sort_events", pySortEvents, array("low"), array("high"), array("down"), array("up"), array("group"),
           array("rounding"), array("values"), array("label"), nb::arg("control").none() = nb::none(),
-          "Sort lower ends, values and upper ends: return events as pairs of code and rank, of shape "
-          "(n_features, 3 n, 2), and the number of finite ranks of each feature; None if the control stopped it.");
-    m.def("events_of_samples", pyEventsOfSamples, array("events"), array("samples"),
-          "Return the events of some samples, numbered as in `samples`.");
-    m.def("ends_around", pyEndsAround, array("events"), array("low"), array("high"), array("down"), array("up"),
-          array("group"), array("rounding"), array("values"), array("feature"), array("rank"),
-          "Return, for each feature and rank, the largest end of that rank and the smallest of the next; infinite "
-          "where there is none. The events may stand in any order.");
+          "Sort lower ends, values and upper ends: return events, of shape (n_features, 3 n), and which of them are at "
+          "finite numbers, first and end for each feature; None if the control stopped it.");
+    m.def("events_of_samples", pyEventsOfSamples, array("events"), array("finite"), array("samples"),
+          "Return the events of some samples, numbered as in `samples`, and which of them are at finite numbers.");
+    m.def("gaps_behind", pyGapsBehind, array("low"), array("high"), array("down"), array("up"), array("group"),
+          array("rounding"), array("values"), array("feature"), array("name"),
+          "Return, for the events of these names (4 * sample + 0, 1 or 2), the largest end or value of the rank of each "
+          "and the smallest of the next one; infinite where there is none.");
 }
 }  // namespace hardwood

@@ -17,36 +17,32 @@ struct Candidate
 {
     double score = infinity;
     Index feature = -1;
-    Index rank = -1;
+    Index place = -1;  // of the last event before the threshold, in the segment
 };
 
-// A part of one feature's events, and which thresholds a node may take there.
-struct Segment
-{
-    Span<Event const> events;
-    RankRegion region{};
-    Index nRanks = 0;
-};
-
-// Which events of a segment may be the last ones before a threshold: all from `begin` up to `end` whose rank differs
-// from the next one's.
-struct Thresholds
+// Which thresholds of a feature a node may take, by places of its events there. By the splits above it, the last event
+// before a threshold is one from `begin` up to `end`, both between ranks, and the next one is at a finite number.
+struct Window
 {
     Index begin;
     Index end;
+    Index finiteEnd;
+};
 
-    explicit Thresholds(Segment const &segment)
+// A part of one feature's events, and which thresholds a node may take there: those behind an event from `begin` up to
+// `end` whose next one begins a rank.
+struct Segment
+{
+    Span<Event const> events;
+    Index begin;
+    Index end;
+
+    Segment(Span<Event const> events, Window window)
+        : events(events), begin(window.begin), end(std::min(window.end, window.finiteEnd - 1))
     {
-        auto const firstOf = [&](Index rank)
-        {
-            auto const &events = segment.events;
-            return std::partition_point(events.begin(), events.end(), [=](Event e) { return e.rank < rank; }) -
-                   events.begin();
-        };
-        begin = firstOf(std::max<Index>(0, segment.region.lowest + 1));
-        // Behind a threshold there is at least one finite end.
-        end = std::min(firstOf(segment.region.highest), firstOf(segment.nRanks) - 1);
     }
+
+    [[nodiscard]] bool hasThresholdBehind(Index k) const { return k >= begin && events[k + 1].beginsRank(); }
 };
 
 // As std::min and std::max, which return references and so keep compilers from working on several numbers at once.
@@ -91,10 +87,10 @@ class TwoClassScan
     static constexpr double rounding = 1.0 + 1e-6;
 
     double total0_, total1_;
-    // Of each threshold and class: certainly left, left as it stands, not certainly right; and its rank and score.
+    // Of each threshold and class: certainly left, left as it stands, not certainly right; and its place and score.
     // Zero at first: the last ones may be fewer, and are scored all the same.
     std::array<double, most> left0_{}, stands0_{}, reach0_{}, left1_{}, stands1_{}, reach1_{}, score_{};
-    std::array<std::int32_t, most> rank_{};
+    std::array<Index, most> place_{};
     std::size_t size_ = 0;
     Candidate best_;
 
@@ -124,7 +120,7 @@ class TwoClassScan
         scoreAll();
         for (std::size_t k = 0; k != size_; ++k)
             if (score_[k] < best_.score)
-                best_ = {score_[k], -1, rank_[k]};
+                best_ = {score_[k], -1, place_[k]};
         size_ = 0;
     }
 
@@ -157,21 +153,20 @@ class TwoClassScan
     {
         std::uint64_t byCode = 0;  // eight numbers of eight bits
         for (Event const event : events)
-            byCode += std::uint64_t{1} << (8 * (event.code & 7));
+            byCode += std::uint64_t{1} << (8 * event.kindAndClass());
         for (std::size_t code = 0; code != counts.size(); ++code)
             counts[code] += static_cast<double>(byCode >> (8 * code) & 255);
     }
 
-    // Collect the thresholds behind the events begin, ..., end - 1, those from `first` on, to be scored.
-    void collect(Span<Event const> events, Index begin, Index end, Index first, EventCounts counts)
+    // Collect the thresholds behind the events begin, ..., end - 1 of the segment, to be scored.
+    void collect(Segment const &segment, Index begin, Index end, EventCounts counts)
     {
         if (size_ + static_cast<std::size_t>(end - begin) > most)
             takeBest();
         for (Index k = begin; k < end; ++k)
         {
-            Event const event = events[k];
-            counts[static_cast<std::size_t>(event.code & 7)] += 1.0;
-            if (k < first || events[k + 1].rank == event.rank)
+            counts[segment.events[k].kindAndClass()] += 1.0;
+            if (!segment.hasThresholdBehind(k))
                 continue;
             left0_[size_] = counts[Event::upper];
             left1_[size_] = counts[Event::upper + 1];
@@ -179,7 +174,7 @@ class TwoClassScan
             stands1_[size_] = counts[Event::value + 1];
             reach0_[size_] = counts[Event::lower];
             reach1_[size_] = counts[Event::lower + 1];
-            rank_[size_] = event.rank;
+            place_[size_] = k;
             ++size_;
         }
     }
@@ -190,17 +185,16 @@ public:
     // The best threshold of a feature that is better than an impurity.
     Candidate best(Segment const &segment, double known)
     {
-        Thresholds const thresholds(segment);
         double const toBeat = 0.5 * known * (total0_ + total1_);
         EventCounts counts{};
-        for (Index begin = 0, end = 0; begin < thresholds.end; begin = end)
+        for (Index begin = 0, end = 0; begin < segment.end; begin = end)
         {
-            end = std::min(begin + static_cast<Index>(most), thresholds.end);
+            end = std::min(begin + static_cast<Index>(most), segment.end);
             EventCounts behind = counts;
             pass(segment.events.part(begin, end - begin), behind);
-            if (end > thresholds.begin &&
+            if (end > segment.begin &&
                 boundBetween(counts, behind) - rounding <= lesser(toBeat, best_.score) * (1.0 + 1e-9))
-                collect(segment.events, begin, end, thresholds.begin, counts);
+                collect(segment, begin, end, counts);
             counts = behind;
         }
         takeBest();
@@ -223,6 +217,15 @@ class ImpurityGrowth
     Array<std::uint8_t> goesLeft_;  // by sample, 1 or 0
     Array<Event> buffer_;
     Array<Index> order_;  // of the features, those drawn first
+
+    // A node that may be split, with its window on each feature.
+    struct OpenNode
+    {
+        Index node;
+        std::vector<Window> windows;
+
+        Window &windowOn(Index feature) { return windows[static_cast<std::size_t>(feature)]; }
+    };
 
     [[nodiscard]] Span<Event> segment(Index feature, GrowingNode const &node) const
     {
@@ -285,21 +288,20 @@ class ImpurityGrowth
                 return TwoClassScan(totals_[0], totals_[1]).best(segment, known);
         standing_.allRight(totals_);
         Candidate best;
-        Thresholds const thresholds(segment);
-        for (Index k = 0; k < thresholds.end; ++k)
+        for (Index k = 0; k < segment.end; ++k)
         {
             pass(segment.events[k]);
-            if (k < thresholds.begin || segment.events[k + 1].rank == segment.events[k].rank)
+            if (!segment.hasThresholdBehind(k))
                 continue;
             double const score = worstPlacement();
             if (score < best.score)
-                best = {score, -1, segment.events[k].rank};
+                best = {score, -1, k};
         }
         return best;
     }
 
     // The best split of a node; none where the Control stopped the search.
-    Candidate bestSplit(Index node)
+    Candidate bestSplit(OpenNode &open)
     {
         Index const nFeatures = problem_.events.rows();
         if (limits_.maxFeatures < nFeatures)
@@ -309,8 +311,7 @@ class ImpurityGrowth
         {
             if (control_.shouldStopOrPoll())
                 return {};
-            Index const nRanks = problem_.nRanks[j];
-            Candidate found = scan({segment(j, tree_[node]), tree_.region(node, j, nRanks), nRanks}, best.score);
+            Candidate found = scan({segment(j, tree_[open.node]), open.windowOn(j)}, best.score);
             if (found.score < best.score)
             {
                 found.feature = j;
@@ -321,37 +322,42 @@ class ImpurityGrowth
     }
 
     // Decide for every sample of a node whether it goes left, as the worst placement says: who stands left stays there,
-    // up to the share of its class. Returns how many do.
-    Index distribute(Span<Event const> events, Index rank)
+    // up to the share of its class. The threshold is behind the event at a place. Returns how many do.
+    Index distribute(Span<Event const> events, Index place)
     {
         standing_.allRight(totals_);
-        for (Event const event : events)
+        auto const before = events.part(0, place + 1), behind = events.part(place + 1, events.size() - place - 1);
+        for (Event const event : before)
         {
-            if (event.rank <= rank)
-            {
-                pass(event);
-                goesLeft_[event.sample()] = event.kind() != Event::lower ? 1 : 0;
-            }
-            else if (event.kind() == Event::lower)
-                goesLeft_[event.sample()] = 0;
+            pass(event);
+            goesLeft_[event.sample()] = event.kind() != Event::lower ? 1 : 0;
         }
+        for (Event const event : behind)
+            if (event.kind() == Event::lower)
+                goesLeft_[event.sample()] = 0;
         worstPlacement();
         ClassWeights<classes> balance = placement_.moved;  // what is still to be moved left, by class
         for (Index c = 0; c != balance.size(); ++c)
             balance[c] -= placement_.staysLeft[c];
-        for (Event const event : events)
+        for (Event const event : before)
         {
             auto const i = event.sample();
             double const w = problem_.weight[i];
             double &left = balance[problem_.label[i]];
-            bool const mayEnter = event.kind() == Event::lower && event.rank <= rank && goesLeft_[i] == 0;
-            bool const mayLeave = event.kind() == Event::upper && event.rank > rank && goesLeft_[i] == 1;
+            bool const mayEnter = event.kind() == Event::lower && goesLeft_[i] == 0;
             if (mayEnter && left >= 0.5 * w && w > 0.0)
             {
                 goesLeft_[i] = 1;
                 left -= w;
             }
-            else if (mayLeave && left <= -0.5 * w && w > 0.0)
+        }
+        for (Event const event : behind)
+        {
+            auto const i = event.sample();
+            double const w = problem_.weight[i];
+            double &left = balance[problem_.label[i]];
+            bool const mayLeave = event.kind() == Event::upper && goesLeft_[i] == 1;
+            if (mayLeave && left <= -0.5 * w && w > 0.0)
             {
                 goesLeft_[i] = 0;
                 left += w;
@@ -372,53 +378,90 @@ class ImpurityGrowth
         return std::min(sides[0], sides[1]);
     }
 
-    // Divide a segment stably: events of samples that go left first.
-    void partition(Span<Event> events)
+    // Divide a segment stably: events of samples that go left first. How many go left before each of some places, which
+    // stand in order.
+    template <std::size_t nPlaces>
+    std::array<Index, nPlaces> partition(Span<Event> events, std::array<Index, nPlaces> const &places)
     {
-        Index left = 0, right = 0;
-        for (Event const event : events)
+        std::array<Index, nPlaces> leftBefore{};
+        RankKeeper leftRanks, rightRanks;
+        Index left = 0, right = 0, k = 0;
+        auto const divideUpTo = [&](Index end)
         {
-            // Written to both places, kept in one: nobody can predict where a sample goes.
-            Index const goesLeft = goesLeft_[event.sample()];
-            events[left] = event;
-            buffer_[right] = event;
-            left += goesLeft;
-            right += 1 - goesLeft;
+            for (; k != end; ++k)
+            {
+                // Written to both places, kept in one: nobody can predict where a sample goes.
+                Event const event = events[k];
+                Index const goesLeft = goesLeft_[event.sample()];
+                events[left] = leftRanks.next(event);
+                buffer_[right] = rightRanks.next(event);
+                leftRanks.kept(goesLeft);
+                rightRanks.kept(1 - goesLeft);
+                left += goesLeft;
+                right += 1 - goesLeft;
+            }
+        };
+        for (std::size_t c = 0; c != nPlaces; ++c)
+        {
+            divideUpTo(places[c]);
+            leftBefore[c] = left;
         }
+        divideUpTo(events.size());
         std::copy(buffer_.begin(), buffer_.begin() + right, events.begin() + left);
+        return leftBefore;
+    }
+
+    // Divide the events of a feature, and give both children their windows there. Behind the split itself, at a place,
+    // the left child may take thresholds before the rank of that event, the right one those behind it.
+    void divide(Span<Event> events, Window const &window, Index place, Window &left, Window &right)
+    {
+        Index first = place;  // of the rank before the threshold
+        while (first > window.begin && !events[first].beginsRank())
+            --first;
+        bool const isSplit = place >= 0;
+        Index const before = isSplit ? first : window.begin, behind = isSplit ? place + 1 : window.begin;
+        std::array const places{window.begin, before, behind, window.end, window.finiteEnd};
+        auto const leftBefore = partition(events, places);
+        auto const rightBefore = [&](std::size_t k) { return places[k] - leftBefore[k]; };
+        left = {leftBefore[0], leftBefore[isSplit ? 1 : 3], leftBefore[4]};
+        right = {rightBefore(isSplit ? 2 : 0), rightBefore(3), rightBefore(4)};
     }
 
     // Split a node if that is worth it and allowed.
-    void grow(Index node, std::vector<Index> &open)
+    void grow(OpenNode open, std::vector<OpenNode> &all)
     {
         double weightHere = 0.0;
-        if (!label(tree_[node], weightHere) || control_.stopRequested())
+        if (!label(tree_[open.node], weightHere) || control_.stopRequested())
             return;
         double const impurity = CriterionOf::Impurity::ofNode(totals_, weightHere);
-        Candidate const best = bestSplit(node);
+        Candidate const best = bestSplit(open);
         if (best.feature < 0 || impurity - best.score <= noGain)
             return;
-        GrowingNode const here = tree_[node];
+        GrowingNode const here = tree_[open.node];
         Index const n = here.end - here.begin;
-        Index const nLeft = distribute(segment(best.feature, here), best.rank);
+        Index const nLeft = distribute(segment(best.feature, here), best.place);
         if (std::min(nLeft, n - nLeft) < std::max<Index>(limits_.minSamplesLeaf, 1))
             return;
         if (limits_.minWeightLeaf > 0.0 && lighterSide(segment(best.feature, here)) < limits_.minWeightLeaf)
             return;
+        Index const name = segment(best.feature, here)[best.place].name();
         // Leaves are labelled by the samples of one list; the others are divided only where they are scanned again.
         Index const lists = here.depth + 1 < limits_.maxDepth ? problem_.events.rows() : 1;
+        OpenNode left{0, open.windows}, right{0, open.windows};
         for (Index j = 0; j != lists; ++j)
         {
             if (control_.shouldStopOrPoll())
                 return;  // a leaf still: nobody looks at the lists again
-            partition(segment(j, here));
+            Index const place = j == best.feature ? best.place : -1;
+            divide(segment(j, here), open.windowOn(j), place, left.windowOn(j), right.windowOn(j));
         }
-        Index const left = tree_.split(node, best.feature, best.rank);
-        tree_[left].begin = here.begin;
-        tree_[left].end = tree_[left + 1].begin = here.begin + nLeft;
-        tree_[left + 1].end = here.end;
-        open.push_back(left);
-        open.push_back(left + 1);
+        left.node = tree_.split(open.node, best.feature, name);
+        right.node = left.node + 1;
+        tree_[left.node].begin = here.begin;
+        tree_[left.node].end = tree_[right.node].begin = here.begin + nLeft;
+        tree_[right.node].end = here.end;
+        all.push_back(std::move(left));
+        all.push_back(std::move(right));
     }
 
 public:
@@ -440,11 +483,16 @@ public:
 
     GrowingTree run()
     {
-        for (std::vector<Index> open{0}; !open.empty();)
+        OpenNode root{0, {}};
+        for (auto const &[first, end] : problem_.finite)
+            root.windows.push_back({first, end, end});
+        std::vector<OpenNode> open;
+        open.push_back(std::move(root));
+        while (!open.empty())
         {
-            Index const node = open.back();
+            OpenNode node = std::move(open.back());
             open.pop_back();
-            grow(node, open);
+            grow(std::move(node), open);
         }
         return std::move(tree_);
     }
@@ -469,15 +517,14 @@ bool areEventsOf(Grid<Event const> events, Span<Index const> label)
     for (Index j = 0; j != events.rows(); ++j)
     {
         std::copy(first.begin(), first.end(), next.begin());
-        auto before = std::numeric_limits<std::int32_t>::min();
         bool isGood = true;
         for (Event const event : events.row(j))
         {
-            if (event.code < 0 || event.sample() >= label.size())
+            if (event.sample() >= label.size())
                 return false;
-            isGood = isGood && next[event.sample()] == (event.code & 7) && before <= event.rank;
-            next[event.sample()] = static_cast<std::uint8_t>(next[event.sample()] + 2);
-            before = event.rank;
+            auto &own = next[event.sample()];
+            isGood = isGood && own == event.kindAndClass();
+            own = static_cast<std::uint8_t>(own + 2);
         }
         if (!isGood)
             return false;

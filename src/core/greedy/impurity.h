@@ -1,6 +1,6 @@
 // Greedy growth on the impurity under attack (criteria in placement.h).
 //
-// Every feature has one list of 3 n events, sorted by rank: a sample's lower end, its own value and its upper end.
+// Every feature has one list of 3 n events, in order: a sample's lower end, its own value and its upper end.
 // Passing them from left to right takes the sample from *certainly right* over *right, but may go left* and *left, but
 // may go right* to *certainly left*. A node owns the same segment of every list; a split divides the segments stably,
 // so the lists are sorted once and a level costs O(n p). After a split the movable samples are distributed as the worst
@@ -14,22 +14,59 @@
 
 namespace hardwood
 {
-// One end or value of a sample: its code and its place.
-struct Event
+// One end or value of a sample, in 32 bits: whose, what, and whether it begins a rank. What its rank is nobody asks: the
+// list is in order, and only where one rank ends and the next begins there may be a threshold.
+class Event
 {
-    enum Kind : std::int32_t
+    std::uint32_t code_ = 0;  // 16 * sample + 8 * (begins a rank) + kind + (label == 1)
+
+public:
+    enum Kind : std::uint32_t
     {
         lower = 0,
         value = 2,
         upper = 4
     };
+    static constexpr std::uint32_t begins = 8;
+    static constexpr Index mostSamples = (Index{1} << 28) - 1;
 
-    std::int32_t code;  // 8 * sample + kind + (label == 1)
-    std::int32_t rank;
+    Event() = default;
+    explicit constexpr Event(std::uint32_t code) : code_(code) {}
+    constexpr Event(Index sample, std::uint32_t rest) : code_((static_cast<std::uint32_t>(sample) << 4) | rest) {}
 
-    [[nodiscard]] std::int32_t sample() const { return code >> 3; }
-    [[nodiscard]] std::int32_t kind() const { return code & 6; }
-    [[nodiscard]] bool isOfClass1() const { return (code & 1) != 0; }
+    [[nodiscard]] Index sample() const { return code_ >> 4; }
+    [[nodiscard]] Kind kind() const { return static_cast<Kind>(code_ & 6); }
+    [[nodiscard]] std::uint32_t kindAndClass() const { return code_ & 7; }
+    [[nodiscard]] bool beginsRank() const { return (code_ & begins) != 0; }
+    // `begins`, or 0.
+    [[nodiscard]] std::uint32_t beginning() const { return code_ & begins; }
+    [[nodiscard]] Event with(std::uint32_t beginning) const { return Event((code_ & ~begins) | beginning); }
+    // 4 * sample + 0, 1 or 2: whose and what it is.
+    [[nodiscard]] Index name() const { return 4 * sample() + kind() / 2; }
+};
+
+// Moves events one by one from a list to a part of it. Where the first event of a rank stays behind, the next one of
+// that rank begins it.
+class RankKeeper
+{
+    std::uint32_t pending_ = 0;
+
+public:
+    // Note the next event of the list; what it is in the part, if it belongs there.
+    [[nodiscard]] Event next(Event event)
+    {
+        pending_ |= event.beginning();
+        return event.with(pending_);
+    }
+    // Whether it did (1 or 0).
+    void kept(Index isKept) { pending_ &= static_cast<std::uint32_t>(isKept) - 1; }
+};
+
+// Which events of a feature are at finite numbers: those from `first` up to `end`.
+struct FiniteEvents
+{
+    Index first;
+    Index end;
 };
 
 enum class Criterion
@@ -41,8 +78,8 @@ enum class Criterion
 
 struct ImpurityProblem
 {
-    Grid<Event> events;        // (n_features, 3 n), each row sorted by rank; reordered while the tree grows
-    Span<Index const> nRanks;  // finite ranks per feature; -1 and nRanks stand for the infinities
+    Grid<Event> events;                // (n_features, 3 n), each row in order; reordered while the tree grows
+    Span<FiniteEvents const> finite;   // per feature
     Span<Index const> label;
     Span<double const> weight;
     Index nClasses = 0;
@@ -50,10 +87,11 @@ struct ImpurityProblem
     bool whole = false;         // every weight is 1
 };
 
-// Whether every sample has its lower end, value and upper end once per feature, in this order and in order of ranks.
+// Whether every sample has its lower end, value and upper end once per feature, in this order.
 bool areEventsOf(Grid<Event const> events, Span<Index const> label);
 
-// Grow a tree. Where the Control stops it, the nodes that are still open become leaves: the tree is valid, only
+// Grow a tree. A split's index is the name of the last event before its threshold, at the node. Where the Control stops
+// it, the nodes that are still open become leaves: the tree is valid, only
 // smaller.
 GrowingTree growOnImpurity(ImpurityProblem const &problem, Criterion criterion, GrowthLimits limits, std::uint32_t seed,
                            Control &control);

@@ -76,8 +76,9 @@ template <std::size_t columns>
 class MergedColumns
 {
     std::array<Event::Kind, columns> kinds_;
-    std::array<Array<Keyed>, columns> sorted_;  // each with an entry beyond all keys at its end
-    Array<Keyed> leading_;                      // the values
+    // Each with an entry beyond all keys at its end; the values have none of their own: they are the leading ones.
+    std::array<Array<Keyed>, columns> sorted_;
+    Array<Keyed> leading_;
     Array<double> value_;
     Array<double> column_;  // a copy in one piece: rows are far apart, and it is read in any order
     NumberSorter sorter_;
@@ -102,6 +103,8 @@ class MergedColumns
             }
             return;
         }
+        if (column_.empty())
+            column_ = Array<double>::unwritten(boxes.samples());
         for (Index i = 0; i != boxes.samples(); ++i)
             column_[i] = boxes.at(kind, i, feature);
         for (Index k = 0; k != sorted.size(); ++k)
@@ -112,13 +115,12 @@ class MergedColumns
     void sortColumn(BoxesAround const &boxes, Event::Kind kind, Index feature, Array<Keyed> &sorted)
     {
         Index const n = boxes.samples();
+        if (kind == Event::value)
+            return;
+        if (sorted.empty())
+            sorted = Array<Keyed>::unwritten(n + 1);
         sorted[n] = {beyondAllKeys, 0};
         auto const entries = sorted.view().part(0, n);
-        if (kind == Event::value)
-        {
-            std::copy(leading_.begin(), leading_.end(), entries.begin());
-            return;
-        }
         inOrderOfValues(boxes, kind, feature, entries);
         if (std::is_sorted(entries.begin(), entries.end(), [](Keyed a, Keyed b) { return a.key < b.key; }))
             return;
@@ -132,14 +134,9 @@ class MergedColumns
 
 public:
     MergedColumns(std::array<Event::Kind, columns> kinds, Index n)
-        : kinds_(kinds),
-          leading_(Array<Keyed>::unwritten(n)),
-          value_(Array<double>::unwritten(n)),
-          column_(Array<double>::unwritten(n)),
-          sorter_(n)
+        : kinds_(kinds), leading_(Array<Keyed>::unwritten(n + 1)), value_(Array<double>::unwritten(n))
     {
-        for (auto &column : sorted_)
-            column = Array<Keyed>::unwritten(n + 1);
+        leading_[n] = {beyondAllKeys, 0};
     }
 
     // The values of the feature that was sorted.
@@ -153,7 +150,7 @@ public:
             value_[i] = boxes.value(i, feature);
             leading_[i] = {keyOf(value_[i]), static_cast<std::int32_t>(i)};
         }
-        sorter_.sort(leading_.view());
+        sorter_.sort(leading_.view().part(0, boxes.samples()));
         for (std::size_t c = 0; c != columns; ++c)
         {
             if (control.shouldStopOrPoll())
@@ -169,8 +166,8 @@ public:
     {
         std::array<Span<Keyed const>, columns> rest;
         for (std::size_t c = 0; c != columns; ++c)
-            rest[c] = sorted_[c].view();
-        auto const all = static_cast<Index>(columns) * leading_.size();
+            rest[c] = kinds_[c] == Event::value ? leading_.view() : sorted_[c].view();
+        auto const all = static_cast<Index>(columns) * value_.size();
         for (Index k = 0; k != all; ++k)
         {
             std::size_t next = 0;
@@ -200,7 +197,7 @@ std::optional<RankedEnds> rankEnds(BoxesAround const &boxes, Control &control)
         Clustering clustering(columns.value(), boxes.ends.rounding[j]);
         columns.merge(
             [&](Index, End end)
-            { rankOf[static_cast<std::size_t>(end.kind / Event::upper)][end.sample] = clustering.rank(end); });
+            { rankOf[end.kind / Event::upper][end.sample] = clustering.rank(end); });
         ranked.nRanks[j] = clustering.nRanks();
         for (Index i = 0; i != n; ++i)
         {
@@ -248,63 +245,62 @@ ClusterEnds clusterEnds(Grid<std::int32_t const> lowerRank, Grid<std::int32_t co
 std::optional<SortedEvents> sortEvents(BoxesAround const &boxes, Span<Index const> label, Control &control)
 {
     Index const n = boxes.samples(), p = boxes.features();
-    SortedEvents sorted{Array<Event>::unwritten(3 * n * p), Array<Index>::unwritten(p)};
+    SortedEvents sorted{Array<Event>::unwritten(3 * n * p), Array<FiniteEvents>::unwritten(p)};
     MergedColumns<3> columns({Event::lower, Event::value, Event::upper}, n);
-    auto base = Array<std::int32_t>::unwritten(n);  // the code of each sample without a kind
-    for (Index i = 0; i != n; ++i)
-        base[i] = static_cast<std::int32_t>(8 * i + (label[i] == 1 ? 1 : 0));
     for (Index j = 0; j != p; ++j)
     {
         if (!columns.sort(boxes, j, control))
             return {};
         auto const row = sorted.events.view().part(3 * n * j, 3 * n);
+        FiniteEvents finite{0, 3 * n};
         Clustering clustering(columns.value(), boxes.ends.rounding[j]);
-        columns.merge([&](Index k, End end) { row[k] = {base[end.sample] + end.kind, clustering.rank(end)}; });
-        sorted.nRanks[j] = clustering.nRanks();
+        columns.merge(
+            [&](Index k, End end)
+            {
+                static_cast<void>(clustering.rank(end));
+                row[k] = Event(end.sample, end.kind | (label[end.sample] == 1 ? 1U : 0U) |
+                                               (clustering.isNew() ? Event::begins : 0U));
+                finite.first += end.number == -infinity ? 1 : 0;
+                finite.end -= end.number == infinity ? 1 : 0;
+            });
+        sorted.finite[j] = finite;
     }
     return sorted;
 }
 
-bool eventsOfSamples(Grid<Event const> all, Span<std::int32_t const> place, Grid<Event> kept)
+bool eventsOfSamples(Grid<Event const> all, Span<FiniteEvents const> finite, Span<std::int32_t const> place,
+                     Grid<Event> kept, Span<FiniteEvents> keptFinite)
 {
     for (Index j = 0; j != all.rows(); ++j)
     {
+        auto const from = all.row(j);
         auto const row = kept.row(j);
-        Index written = 0;
-        for (Event const event : all.row(j))
+        RankKeeper ranks;
+        Index written = 0, k = 0;
+        // The number of events that are kept before a place, or -1 if some are wrong.
+        auto const keptBefore = [&](Index end)
         {
-            auto const sample = event.sample();
-            if (sample < 0 || sample >= place.size())
-                return false;
-            auto const to = place[sample];
-            if (to < 0)
-                continue;
-            if (written == row.size())
-                return false;
-            row[written++] = {8 * to + (event.code & 7), event.rank};
-        }
-        if (written != row.size())
+            for (; k != end; ++k)
+            {
+                if (from[k].sample() >= place.size())
+                    return Index{-1};
+                auto const event = ranks.next(from[k]);
+                auto const to = place[event.sample()];
+                ranks.kept(to >= 0 ? 1 : 0);
+                if (to < 0)
+                    continue;
+                if (written == row.size())
+                    return Index{-1};
+                row[written++] = Event(to, event.kindAndClass() | event.beginning());
+            }
+            return written;
+        };
+        keptFinite[j].first = keptBefore(finite[j].first);
+        keptFinite[j].end = keptFinite[j].first < 0 ? -1 : keptBefore(finite[j].end);
+        if (keptFinite[j].end < 0 || keptBefore(from.size()) != row.size())
             return false;
     }
     return true;
-}
-
-std::optional<EndsAround> endsAround(Span<Event const> events, BoxesAround const &boxes, Index feature, Index rank)
-{
-    EndsAround around{-infinity, infinity};
-    for (Event const event : events)
-    {
-        if (event.rank != rank && event.rank != rank + 1)
-            continue;
-        if (event.code < 0 || event.sample() >= boxes.samples() || event.kind() > Event::upper)
-            return {};
-        double const number = boxes.at(static_cast<Event::Kind>(event.kind()), event.sample(), feature);
-        if (event.rank == rank)
-            around.last = std::max(around.last, number);
-        else
-            around.first = std::min(around.first, number);
-    }
-    return around;
 }
 
 namespace
@@ -328,6 +324,14 @@ public:
     {
         auto const keyOf = [&](End const &end) { return std::tuple(end.number, end.kind, valueOf(end), end.sample); };
         std::sort(ends_.begin(), ends_.end(), [&](End const &a, End const &b) { return keyOf(a) < keyOf(b); });
+    }
+
+    [[nodiscard]] double leastAbove(double number) const
+    {
+        for (End const &one : ends_)
+            if (one.number > number)
+                return one.number;
+        return infinity;
     }
 
     // The smallest and the largest of those that have the rank of one of them.
@@ -391,7 +395,59 @@ std::array<NearEnds, 2> nearEnds(std::array<double, 2> around, double distance, 
         side.sort();
     return near;
 }
+
+// All ends and values of a feature within a distance of a number, in order, and the least one farther above it.
+struct Surroundings
+{
+    NearEnds near;
+    double next = infinity;
+};
+
+Surroundings surroundings(double number, double distance, BoxesAround const &boxes, Index feature)
+{
+    Surroundings found;
+    auto const &all = boxes.ends;
+    auto const take = [&](Event::Kind kind, Index i)
+    {
+        double const other = boxes.at(kind, i, feature);
+        if (std::abs(other - number) <= distance)
+            found.near.add(other, kind, boxes.value(i, feature));
+        else if (other > number)
+            found.next = std::min(found.next, other);
+    };
+    for (Index i = 0; i != boxes.samples(); ++i)
+    {
+        // As in `nearEnds`: without its noise an end lies by no more than the distance beside itself.
+        Index const group = all.group[i];
+        auto const matters = [&](double other)
+        { return other >= number - 2 * distance && !(other > found.next + 2 * distance); };
+        if (matters(all.low(i, feature) - all.down(group, feature)))
+            take(Event::lower, i);
+        if (matters(boxes.value(i, feature)))
+            take(Event::value, i);
+        if (matters(all.high(i, feature) + all.up(group, feature)))
+            take(Event::upper, i);
+    }
+    found.near.sort();
+    return found;
+}
 }  // namespace
+
+EndsAround gapBehind(Event::Kind kind, Index sample, BoxesAround const &boxes, Index feature, double largest)
+{
+    auto const rounding = boxes.ends.rounding[feature];
+    double const number = boxes.at(kind, sample, feature);
+    // No two neighbours of one rank are farther apart; where nothing was rounded, they are equal.
+    double const step = areValues(boxes, feature) ? 0.0 : farthestOfOne(number, number, largest, rounding);
+    for (double distance = step;; distance *= 4)
+    {
+        auto const [near, next] = surroundings(number, distance, boxes, feature);
+        double const last = near.clusterOf(number, rounding).last;
+        if (last - number + step > distance && distance < infinity)
+            continue;  // whoever is next to it was not looked at
+        return {last, std::min(next, near.leastAbove(last))};
+    }
+}
 
 EndsAround betweenClusters(EndsAround gap, BoxesAround const &boxes, Index feature, double largest)
 {

@@ -72,23 +72,26 @@ ClusterEnds clusterEnds(Grid<std::int32_t const> lowerRank, Grid<std::int32_t co
 struct SortedEvents
 {
     Array<Event> events;  // (n_features, 3 n)
-    Array<Index> nRanks;
+    Array<FiniteEvents> finite;
 };
 
 // Sort lower ends, values and upper ends of all samples; nothing where the Control stopped it.
 std::optional<SortedEvents> sortEvents(BoxesAround const &boxes, Span<Index const> label, Control &control);
 
-// The events of those samples that have a place (others: -1), numbered by it; false unless that fills `kept`.
-bool eventsOfSamples(Grid<Event const> all, Span<std::int32_t const> place, Grid<Event> kept);
+// The events of those samples that have a place (others: -1), numbered by it, and which of them are finite; false
+// unless that fills `kept`.
+bool eventsOfSamples(Grid<Event const> all, Span<FiniteEvents const> finite, Span<std::int32_t const> place,
+                     Grid<Event> kept, Span<FiniteEvents> keptFinite);
 
-// The largest end of a rank of a feature, and the smallest of the next one, among events in any order; nothing where
-// one of them names a sample or a kind that is not there.
 struct EndsAround
 {
     double last;
     double first;
 };
-std::optional<EndsAround> endsAround(Span<Event const> events, BoxesAround const &boxes, Index feature, Index rank);
+
+// Among the ends and values of a feature: the largest one of the rank of a certain one, and the next one, infinite if
+// there is none. Found without ranking: O(n). `largest` is the largest of the feature's values without their signs.
+EndsAround gapBehind(Event::Kind kind, Index sample, BoxesAround const &boxes, Index feature, double largest);
 
 // The largest end of the rank of one end of a feature, `gap.last`, and the smallest of the rank of another,
 // `gap.first`, found without ranking all ends: O(n). Either may be infinite. Values are no ends here; `largest` is the

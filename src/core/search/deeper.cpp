@@ -16,10 +16,16 @@ void Deeper::fill(Span<Event const> source, Index sourceWidth)
     for (auto &side : side_)
         std::fill(side.begin(), side.end(), Weight{0});
     auto const width = 2 * size_;
-    makeRoom(events_, problem_.nFeatures * width, problem_.nFeatures * 2 * problem_.nSamples);
+    if (!holdsAll())
+        makeRoom(events_, problem_.nFeatures * width, problem_.nFeatures * 2 * problem_.nSamples);
     for (Index j = 0; j < problem_.nFeatures && !work_.shouldStop(); ++j)
     {
         work_.lookedAt(sourceWidth);
+        if (holdsAll())
+        {
+            noteCandidates(j, problem_.eventsOf(j));
+            continue;
+        }
         Index nKept = 0;
         for (auto const event : source.part(j * sourceWidth, sourceWidth))
         {
@@ -71,7 +77,7 @@ void Deeper::openChild(Index side, Range const &range)
         }
         member[i] = isMember ? 1 : 0;
     }
-    child->open(events_.view(), 2 * size_);
+    child->open(events(), 2 * size_);
 }
 
 void Deeper::weighChild(Index side)

@@ -44,11 +44,14 @@ class Deeper final : public Node
 
     std::array<Node *, 2> children_{};
     std::array<Pool, 2> pools_;
-    Array<Event> events_;                // feature by feature, 2 size_ each
+    Array<Event> events_;                // feature by feature, 2 size_ each; see `events`
     std::array<Array<Weight>, 2> side_;  // by sample: what each child charges; 0 outside the node
     Array<std::uint8_t> reach_;          // by sample; 1: left, 2: right, 3: both
     Array<Weight> handedDown_;           // scratch: the weights of a child's next question
 
+    // A node of all samples has the events of the problem.
+    [[nodiscard]] bool holdsAll() const { return size_ == problem_.nSamples; }
+    [[nodiscard]] Span<Event const> events() const { return holdsAll() ? problem_.events.view() : events_.view(); }
     void fill(Span<Event const> source, Index sourceWidth) override;
     void setSides(Range const &range);
     void openChild(Index side, Range const &range);

@@ -52,7 +52,8 @@ void DepthTwo<Classes>::fill(Span<Event const> source, Index sourceWidth)
         label_[k] = problem_.label[ids_[k]];
     for (auto &lost : lost_)
         makeRoom(lost, size_, n);
-    makeRoom(ranks_, problem_.nFeatures * 2 * size_, problem_.nFeatures * 2 * n);
+    if (size_ < n)
+        makeRoom(ranks_, problem_.nFeatures * 2 * size_, problem_.nFeatures * 2 * n);
     std::fill(hasRanks_.begin(), hasRanks_.end(), std::uint8_t{0});
     knowsLost_ = false;
     stumps_.open(ids(), label_.view());
@@ -87,15 +88,17 @@ void DepthTwo<Classes>::takeWeights()
     stumps_.takeWeights(own_.view());
 }
 
-// The ranks of the samples by place, lower ends before upper ends: copied once, read often.
+// The ranks of the samples by place: copied once, read often. A node of all samples has them in order already.
 template <class Classes>
-Span<Rank const> DepthTwo<Classes>::ranksOf(Index feature)
+typename DepthTwo<Classes>::Ranks DepthTwo<Classes>::ranksOf(Index feature)
 {
+    auto const lower = problem_.lower(feature);
+    auto const upper = problem_.upper(feature);
+    if (size_ == problem_.nSamples)
+        return {lower, upper};
     auto const row = ranks_.view().part(feature * 2 * size_, 2 * size_);
     if (hasRanks_[feature] == 0)
     {
-        auto const lower = problem_.lower(feature);
-        auto const upper = problem_.upper(feature);
         for (Index k = 0; k < size_; ++k)
         {
             row[k] = lower[ids_[k]];
@@ -103,7 +106,7 @@ Span<Rank const> DepthTwo<Classes>::ranksOf(Index feature)
         }
         hasRanks_[feature] = 1;
     }
-    return row;
+    return {row.part(0, size_), row.part(size_, size_)};
 }
 
 // --- The two sides of a threshold, or of a range ---
@@ -112,9 +115,7 @@ template <class Classes>
 void DepthTwo<Classes>::markReach(Index feature, Rank first, Rank last)
 {
     // Local views: a byte that is written could otherwise be part of anything, and all would be read anew.
-    auto const ranks = ranksOf(feature);
-    auto const lower = ranks.part(0, size_);
-    auto const upper = ranks.part(size_, size_);
+    auto const [lower, upper] = ranksOf(feature);
     auto const [reach, shared] = std::pair(reach_.view(), shared_.view());
     auto const n = size_;
     for (Index k = 0; k < n; ++k)
@@ -168,9 +169,7 @@ void DepthTwo<Classes>::countCertain(Index feature, Rank first, Rank last)
 template <class Classes>
 void DepthTwo<Classes>::markLost(Stump const &stump, Span<std::uint8_t> lost)
 {
-    auto const ranks = ranksOf(std::max<Index>(0, stump.feature));
-    auto const lower = ranks.part(0, size_);
-    auto const upper = ranks.part(size_, size_);
+    auto const [lower, upper] = ranksOf(std::max<Index>(0, stump.feature));
     auto const label = label_.view();
     auto const own = stump;
     for (Index k = 0, n = size_; k < n; ++k)

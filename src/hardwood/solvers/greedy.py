@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hardwood import _core
-from hardwood.arrays import FloatArray, Int32Array, IntArray
+from hardwood.arrays import EventArray, FloatArray, IntArray
 from hardwood.errors import InvalidInputError, StoppedError
 from hardwood.problem.leaf_limit import least_weight
 from hardwood.problem.problem import Problem
@@ -90,16 +90,16 @@ class Events:
     ----------
     problem : Problem
         Whose ends they are.
-    event : int32 array of shape (n_features, 3 n_samples, 2)
-        Code and rank of each: the code is ``8 * sample + 2 * kind + (label == 1)``; kind 0 is the lower end, 1 the
-        value, 2 the upper end. The rank is -1 and ``n_ranks`` for the infinities.
-    n_ranks : int array of shape (n_features,)
-        Number of finite ranks.
+    event : uint32 array of shape (n_features, 3 n_samples)
+        ``16 * sample + 8 * (it begins a rank) + 2 * kind + (label == 1)``; kind 0 is the lower end, 1 the value, 2 the
+        upper end. Events share a rank as ends do (`hardwood.problem.endpoints`); values are both kinds of end here.
+    finite : int array of shape (n_features, 2)
+        First and end of the events that are at finite numbers.
     """
 
     problem: Problem
-    event: Int32Array
-    n_ranks: IntArray
+    event: EventArray
+    finite: IntArray
 
     @classmethod
     def sort(cls, problem: Problem, control: _core.Control | None = None) -> Events:
@@ -113,14 +113,14 @@ class Events:
             raise StoppedError("stopped while the ends of boxes were sorted")
         return cls(problem, *found)
 
-    def of_samples(self, samples: IntArray) -> Int32Array:
-        """Return the events of some samples, numbered as in `samples`; no sorting is needed."""
-        return _core.events_of_samples(self.event, samples)
+    def of_samples(self, samples: IntArray) -> tuple[EventArray, IntArray]:
+        """Return the events of some samples, numbered as in `samples`, and the finite ones; no sorting is needed."""
+        return _core.events_of_samples(self.event, self.finite, samples)
 
-    def gap_behind(self, feature: IntArray, rank: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return the last end of these ranks and the first one of the next, feature by feature."""
+    def gap_behind(self, feature: IntArray, sample: IntArray, kind: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return the last number of the ranks of some events and the first one of the next, feature by feature."""
         problem = self.problem
-        return _core.ends_around(self.event, *problem.reach.arrays, problem.values, feature, rank)
+        return _core.gaps_behind(*problem.reach.arrays, problem.values, feature, 4 * sample + kind)
 
 
 @dataclass(frozen=True)
@@ -243,12 +243,12 @@ class GreedyLearner:
         taken = np.flatnonzero(weight > 0)
         label = problem.label
         if len(taken) < problem.n_samples:
-            event, label, weight = events.of_samples(taken), label[taken], weight[taken]
+            (event, finite), label, weight = events.of_samples(taken), label[taken], weight[taken]
         else:
-            event = events.event if may_reorder else events.event.copy()
-        feature, rank, left, right, leaf_label = _core.grow_on_impurity(
+            event, finite = events.event if may_reorder else events.event.copy(), events.finite
+        feature, name, left, right, leaf_label = _core.grow_on_impurity(
             event,
-            events.n_ranks,
+            finite,
             label,
             weight,
             problem.n_classes,
@@ -262,7 +262,8 @@ class GreedyLearner:
         )
         last, first = np.full((2, len(feature)), np.nan)
         is_split = left >= 0
-        last[is_split], first[is_split] = events.gap_behind(feature[is_split], rank[is_split])
+        sample, kind = np.divmod(name[is_split], 4)
+        last[is_split], first[is_split] = events.gap_behind(feature[is_split], taken[sample], kind)
         return GapTree(feature, last, first, left, right, leaf_label)
 
     def _grow_on_errors(
