@@ -274,8 +274,49 @@ class SearchProblem:
     @property
     def shares_nothing(self) -> bool:
         """Whether no sample reaches both sides of any split."""
+    @property
+    def n_ranks(self) -> IntArray:
+        """Number of ends per feature."""
+    def upper_rank(self, sample: int, feature: int) -> int:
+        """Rank of the upper end of a sample."""
     def part(self, samples: IntArray, weight: IntArray) -> SearchProblem:
         """Return the problem of some of the samples, with other weights; costs may be any whole numbers then."""
+
+class RankedColumns:
+    """The ranks of the ends of all boxes, feature by feature; a problem takes over their memory."""
+
+    @property
+    def shares_nothing(self) -> bool:
+        """Whether all boxes are points."""
+    def merge(self, label: IntArray, control: Control | None = None) -> tuple[IntArray, IntArray] | None:
+        """Group equal boxes of one class, as `merge_rows` does."""
+    def take_problem(
+        self,
+        rows: IntArray,
+        label: IntArray,
+        count: IntArray,
+        weight: IntArray,
+        *,
+        n_classes: int,
+        penalty: int,
+        forbidden: int,
+        step: int,
+        min_leaf: int,
+        keeps_events: bool,
+    ) -> SearchProblem:
+        """Return the problem of these rows; nothing is left of the ranks."""
+
+def rank_columns(
+    low: FloatArray,
+    high: FloatArray,
+    down: FloatArray,
+    up: FloatArray,
+    group: IntArray,
+    rounding: FloatArray,
+    values: FloatArray,
+    control: Control | None = None,
+) -> RankedColumns | None:
+    """Rank the ends of all boxes, feature by feature; None if the control stopped it."""
 
 class SearchOptions:
     """How hard each bound is tried, and which ideas are used at all."""

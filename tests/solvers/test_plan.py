@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hardwood import Problem, RobustTreeClassifier, solve
+from hardwood import Problem, RobustTreeClassifier, _core, solve
 from hardwood.solvers.greedy import GreedyLearner
 from hardwood.solvers.run import RunProgress
 from hardwood.solvers.search import first_trees, parts, plan
@@ -40,7 +40,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(search_solver, "LARGE", 5000)
     monkeypatch.setattr(search_solver, "WHOLE_FIRST", 1e-9)  # the search on all is given up at once
     noted(GreedyLearner, "grow_tree", "greedy")
-    noted(Problem, "rank", "rank")
+    noted(_core, "rank_columns", "rank")
     noted(first_trees, "_start_from_sample", "sample")
     noted(RootSearch, "prove", "all")
     noted(parts.BoundByParts, "_raise", "part")

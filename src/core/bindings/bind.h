@@ -16,6 +16,7 @@ void bindFlow(nb::module_ &m);
 void bindConflicts(nb::module_ &m);
 void bindRelabel(nb::module_ &m);
 void bindSearch(nb::module_ &m);
+void bindSearchProblem(nb::module_ &m);
 void bindEnsembleScores(nb::module_ &m);
 void bindBoosting(nb::module_ &m);
 void bindPriced(nb::module_ &m);

@@ -23,7 +23,7 @@ nb::object pyRankEnds(FloatRows low, FloatRows high, FloatRows down, FloatRows u
     {
         nb::gil_scoped_release unlocked;
         Interruptible own;
-        ranked = rankEnds(arrays.boxes, given != nullptr ? *given : own);
+        ranked = rankEnds(arrays.boxes, false, given != nullptr ? *given : own);
     }
     raisePending();
     if (!ranked)

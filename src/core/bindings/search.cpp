@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "search/merge.h"
 #include "search/reoptimise.h"
 #include "search/root.h"
 #include "search/stump.h"
@@ -74,126 +73,6 @@ Tree treeOf(In<std::int64_t, 2> const &array, Problem const &problem)
     return Tree(std::move(nodes));
 }
 
-void checkRanks(Problem const &problem)
-{
-    for (Index j = 0; j < problem.nFeatures; ++j)
-    {
-        auto const lower = problem.lower(j);
-        auto const upper = problem.upper(j);
-        auto const nRanks = problem.nRanks[j];
-        for (Index i = 0; i < problem.nSamples; ++i)
-            if (lower[i] < -1 || upper[i] < 0 || lower[i] > upper[i] || upper[i] > nRanks || lower[i] >= nRanks)
-                require(false, "the ends of sample " + std::to_string(i) + " on feature " + std::to_string(j) +
-                                   " have the ranks " + std::to_string(lower[i]) + " and " + std::to_string(upper[i]) +
-                                   "; there are " + std::to_string(nRanks));
-    }
-}
-
-void checkWeights(Problem const &problem)
-{
-    Weight const room = (Weight{1} << 62) / (problem.nSamples + 2);
-    require(problem.penalty >= 0 && problem.minLeaf >= 0, "penalty and min_leaf must not be negative");
-    require(problem.step >= 1, "step must be at least 1");
-    require(problem.forbidden >= 1 && problem.forbidden - 1 <= room,
-            "forbidden is " + std::to_string(problem.forbidden) + "; sums may overflow beyond " + std::to_string(room));
-    Weight sum = problem.penalty;
-    for (Index i = 0; i < problem.nSamples; ++i)
-    {
-        auto const isNegative = problem.weight[i] < 0 || problem.count[i] < 0;
-        if (isNegative || problem.weight[i] >= problem.forbidden - sum)
-            require(false, isNegative ? "weights and counts must not be negative"
-                                      : "the weights and a leaf must sum to less than forbidden");
-        sum += problem.weight[i];
-    }
-}
-
-template <class T>
-Array<T> copied(In<std::int64_t, 1> const &array, Index size, std::string const &name)
-{
-    require(static_cast<Index>(array.shape(0)) == size, name + " must have " + std::to_string(size) + " entries");
-    auto copy = Array<T>::unwritten(size);
-    std::transform(array.data(), array.data() + size, copy.begin(), [](std::int64_t v) { return static_cast<T>(v); });
-    return copy;
-}
-
-// The ranks of the chosen rows, feature by feature: copied in blocks that stay in the cache.
-Array<Rank> transposed(Grid<Rank const> rank, Span<std::int64_t const> rows)
-{
-    constexpr Index block = 16;
-    auto const n = rows.size();
-    auto copy = Array<Rank>::unwritten(rank.columns() * n);
-    for (Index first = 0; first < rank.columns(); first += block)
-    {
-        auto const end = std::min(first + block, rank.columns());
-        for (Index i = 0; i < n; ++i)
-            for (Index j = first; j < end; ++j)
-                copy[j * n + i] = rank(rows[i], j);
-    }
-    return copy;
-}
-
-Problem makeProblem(In<Rank, 2> const &lower, In<Rank, 2> const &upper, In<std::int64_t, 1> const &rows,
-                    In<std::int64_t, 1> const &nRanks, In<std::int64_t, 1> const &label,
-                    In<std::int64_t, 1> const &count, In<std::int64_t, 1> const &weight, Index nClasses, Weight penalty,
-                    Weight forbidden, Weight step, Index minLeaf)
-{
-    Problem problem;
-    problem.nFeatures = static_cast<Index>(lower.shape(1));
-    problem.nSamples = static_cast<Index>(rows.shape(0));
-    problem.nClasses = nClasses;
-    auto const n = problem.nSamples;
-    require(lower.shape(0) == upper.shape(0) && lower.shape(1) == upper.shape(1),
-            "lower and upper ranks must have the same shape");
-    require(n > 0 && problem.nFeatures > 0, "there must be a sample and a feature");
-    require(n < (Index{1} << 31), "there are more samples than an event can name");
-    require(nClasses >= 2 && nClasses < (Index{1} << 31), "there must be at least two classes");
-    requireRange(spanOf(rows), 0, static_cast<Index>(lower.shape(0)) - 1, "rows");
-    requireRange(spanOf(label), 0, nClasses - 1, "label");
-    requireRange(spanOf(nRanks), 0, (Index{1} << 30) - 2, "n_ranks");
-    problem.nRanks = copied<Index>(nRanks, problem.nFeatures, "n_ranks");
-    problem.label = copied<Label>(label, n, "label");
-    problem.count = copied<Index>(count, n, "count");
-    problem.weight = copied<Weight>(weight, n, "weight");
-    problem.penalty = penalty;
-    problem.forbidden = forbidden;
-    problem.step = step;
-    problem.minLeaf = minLeaf;
-    nb::gil_scoped_release release;
-    problem.lowerRank = transposed(gridOf(lower), spanOf(rows));
-    problem.upperRank = transposed(gridOf(upper), spanOf(rows));
-    checkRanks(problem);
-    checkWeights(problem);
-    problem.orderEvents();
-    return problem;
-}
-
-Problem partOfProblem(Problem const &problem, In<std::int64_t, 1> const &samples, In<std::int64_t, 1> const &weight)
-{
-    requireRange(spanOf(samples), 0, problem.nSamples - 1, "samples");
-    require(weight.shape(0) == samples.shape(0), "each sample needs a weight");
-    requireRange(spanOf(weight), 0, problem.forbidden, "weight");
-    nb::gil_scoped_release release;
-    return problem.part(spanOf(samples), spanOf(weight));
-}
-
-Options makeOptions(Index rounds, Index rangeRounds, Index deepRounds, Index deepRangeRounds, Index ascentSteps,
-                    Index blocksFrom, bool firstTree, bool useMemory, bool useRanges, bool usePool, bool useLazyScan,
-                    bool useCarry, bool useWitness, bool useEarlyJoin, bool useBlocks, bool useResplit,
-                    bool useLateBranching)
-{
-    auto const least = [](Index value, Index limit, std::string const &name)
-    { require(value >= limit, name + "=" + std::to_string(value) + "; it must be at least " + std::to_string(limit)); };
-    least(rounds, 0, "rounds");
-    least(rangeRounds, 0, "range_rounds");
-    least(deepRounds, 1, "deep_rounds");
-    least(deepRangeRounds, 0, "deep_range_rounds");
-    least(ascentSteps, 1, "ascent_steps");
-    least(blocksFrom, 0, "blocks_from");
-    return {rounds,     rangeRounds,  deepRounds, deepRangeRounds, ascentSteps,     blocksFrom,
-            firstTree,  useMemory,    useRanges,  usePool,         useLazyScan,     useCarry,
-            useWitness, useEarlyJoin, useBlocks,  useResplit,      useLateBranching};
-}
-
 nb::dict dictOf(Counters const &counters)
 {
     nb::dict dict;
@@ -205,47 +84,6 @@ nb::dict dictOf(Counters const &counters)
     dict["branches"] = counters.branches;
     dict["skipped"] = counters.skipped;
     return dict;
-}
-
-void bindProblem(nb::module_ &m)
-{
-    nb::class_<Problem>(m, "SearchProblem", "Merged boxes in ranks, classes, whole-number weights.")
-        .def(
-            "__init__",
-            [](Problem *self, In<Rank, 2> const &lower, In<Rank, 2> const &upper, In<std::int64_t, 1> const &rows,
-               In<std::int64_t, 1> const &nRanks, In<std::int64_t, 1> const &label, In<std::int64_t, 1> const &count,
-               In<std::int64_t, 1> const &weight, Index nClasses, Weight penalty, Weight forbidden, Weight step,
-               Index minLeaf)
-            {
-                new (self) Problem(makeProblem(lower, upper, rows, nRanks, label, count, weight, nClasses, penalty,
-                                               forbidden, step, minLeaf));
-            },
-            nb::arg("lower").noconvert(), nb::arg("upper").noconvert(), nb::arg("rows").noconvert(),
-            nb::arg("n_ranks").noconvert(), nb::arg("label").noconvert(), nb::arg("count").noconvert(),
-            nb::arg("weight").noconvert(), nb::kw_only(), nb::arg("n_classes"), nb::arg("penalty"),
-            nb::arg("forbidden"), nb::arg("step"), nb::arg("min_leaf"))
-        .def_ro("shares_nothing", &Problem::sharesNothing, "Whether no sample reaches both sides of any split.")
-        .def("part", &partOfProblem, nb::arg("samples").noconvert(), nb::arg("weight").noconvert(),
-             "The problem of some of the samples, with other weights; costs of trees may be any numbers then.");
-    nb::class_<Options>(m, "SearchOptions", "How hard each bound is tried, and which ideas are used at all.")
-        .def(
-            "__init__",
-            [](Options *self, Index rounds, Index rangeRounds, Index deepRounds, Index deepRangeRounds,
-               Index ascentSteps, Index blocksFrom, bool firstTree, bool useMemory, bool useRanges, bool usePool,
-               bool useLazyScan, bool useCarry, bool useWitness, bool useEarlyJoin, bool useBlocks, bool useResplit,
-               bool useLateBranching)
-            {
-                new (self)
-                    Options(makeOptions(rounds, rangeRounds, deepRounds, deepRangeRounds, ascentSteps, blocksFrom,
-                                        firstTree, useMemory, useRanges, usePool, useLazyScan, useCarry, useWitness,
-                                        useEarlyJoin, useBlocks, useResplit, useLateBranching));
-            },
-            nb::kw_only(), nb::arg("rounds") = 24, nb::arg("range_rounds") = 4, nb::arg("deep_rounds") = 60,
-            nb::arg("deep_range_rounds") = 20, nb::arg("ascent_steps") = 100, nb::arg("blocks_from") = 500,
-            nb::arg("first_tree") = true, nb::arg("use_memory") = true, nb::arg("use_ranges") = true,
-            nb::arg("use_pool") = true, nb::arg("use_lazy_scan") = true, nb::arg("use_carry") = true,
-            nb::arg("use_witness") = true, nb::arg("use_early_join") = true, nb::arg("use_blocks") = true,
-            nb::arg("use_resplit") = true, nb::arg("use_late_branching") = true);
 }
 
 using PartTuple = std::tuple<Index, Index, Index>;
@@ -478,7 +316,7 @@ void bindReoptimiser(nb::module_ &m)
 
 void bindSearch(nb::module_ &m)
 {
-    bindProblem(m);
+    bindSearchProblem(m);
     bindProof(m);
     bindRoot(m);
     bindReoptimiser(m);
@@ -494,28 +332,5 @@ void bindSearch(nb::module_ &m)
             return nb::make_tuple(best.cost, rowsOf(Tree::of(best.stump)));
         },
         nb::arg("problem"), "Best tree with at most one split: its cost and the tree.");
-    m.def(
-        "merge_rows",
-        [](In<Rank, 2> const &lower, In<Rank, 2> const &upper, In<std::int64_t, 1> const &label,
-           Control *control) -> nb::object
-        {
-            require(lower.shape(0) == upper.shape(0) && lower.shape(1) == upper.shape(1) &&
-                        label.shape(0) == lower.shape(0),
-                    "lower, upper and label must have the same rows, lower and upper the same columns");
-            std::optional<MergedRows> merged;
-            {
-                nb::gil_scoped_release release;
-                Interruptible own;
-                merged = mergeRows(gridOf(lower), gridOf(upper), spanOf(label), control != nullptr ? *control : own);
-            }
-            raisePending();
-            if (!merged)
-                return nb::none();
-            return nb::make_tuple(handOver(std::move(merged->group)), handOver(std::move(merged->first)));
-        },
-        nb::arg("lower").noconvert(), nb::arg("upper").noconvert(), nb::arg("label").noconvert(),
-        nb::arg("control").none() = nb::none(),
-        "Group equal boxes of one class: the group of each row, and a row of each group, in lexicographic order; "
-        "None if the control stopped it.");
 }
 }  // namespace hardwood

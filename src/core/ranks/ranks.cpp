@@ -181,28 +181,29 @@ public:
 };
 }  // namespace
 
-std::optional<RankedEnds> rankEnds(BoxesAround const &boxes, Control &control)
+std::optional<RankedEnds> rankEnds(BoxesAround const &boxes, bool byFeature, Control &control)
 {
     Index const n = boxes.samples(), p = boxes.features();
     RankedEnds ranked{Array<std::int32_t>::unwritten(n * p), Array<std::int32_t>::unwritten(n * p),
                       Array<Index>::unwritten(p)};
     MergedColumns<2> columns({Event::lower, Event::upper}, n);
     // Ranks of one feature stay in the cache while they are written in order of the ends.
-    auto lowerRank = Array<std::int32_t>::unwritten(n), upperRank = Array<std::int32_t>::unwritten(n);
-    std::array<Span<std::int32_t>, 2> const rankOf{lowerRank.view(), upperRank.view()};
+    auto column = Array<std::int32_t>::unwritten(byFeature ? 0 : 2 * n);
     for (Index j = 0; j != p; ++j)
     {
         if (!columns.sort(boxes, j, control))
             return {};
+        std::array<Span<std::int32_t>, 2> rankOf;
+        for (std::size_t k = 0; k != 2; ++k)
+            rankOf[k] = byFeature ? (k == 0 ? ranked.lowerRank : ranked.upperRank).view().part(j * n, n)
+                                  : column.view().part(static_cast<Index>(k) * n, n);
         Clustering clustering(columns.value(), boxes.ends.rounding[j]);
-        columns.merge(
-            [&](Index, End end)
-            { rankOf[end.kind / Event::upper][end.sample] = clustering.rank(end); });
+        columns.merge([&](Index, End end) { rankOf[end.kind / Event::upper][end.sample] = clustering.rank(end); });
         ranked.nRanks[j] = clustering.nRanks();
-        for (Index i = 0; i != n; ++i)
+        for (Index i = 0; !byFeature && i != n; ++i)
         {
-            ranked.lowerRank[i * p + j] = lowerRank[i];
-            ranked.upperRank[i * p + j] = upperRank[i];
+            ranked.lowerRank[i * p + j] = rankOf[0][i];
+            ranked.upperRank[i * p + j] = rankOf[1][i];
         }
     }
     return ranked;

@@ -48,13 +48,13 @@ struct BoxesAround
 
 struct RankedEnds
 {
-    Array<std::int32_t> lowerRank;  // (n_samples, n_features); -1 for -inf and the number of ranks for +inf
-    Array<std::int32_t> upperRank;
-    Array<Index> nRanks;  // finite ranks of each feature
+    Array<std::int32_t> lowerRank;  // (n_samples, n_features) or, feature by feature, (n_features, n_samples)
+    Array<std::int32_t> upperRank;  // -1 for -inf and the number of ranks for +inf
+    Array<Index> nRanks;            // finite ranks of each feature
 };
 
 // Rank the ends of all boxes; nothing where the Control stopped it.
-std::optional<RankedEnds> rankEnds(BoxesAround const &boxes, Control &control);
+std::optional<RankedEnds> rankEnds(BoxesAround const &boxes, bool byFeature, Control &control);
 
 // The numbers behind ranks, feature by feature.
 struct ClusterEnds

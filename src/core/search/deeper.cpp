@@ -23,11 +23,11 @@ void Deeper::fill(Span<Event const> source, Index sourceWidth)
         work_.lookedAt(sourceWidth);
         if (holdsAll())
         {
-            noteCandidates(j, problem_.eventsOf(j));
+            noteCandidates(j, problem_.eventsOf(j, work_.sorted));
             continue;
         }
         Index nKept = 0;
-        for (auto const event : source.part(j * sourceWidth, sourceWidth))
+        for (auto const event : rowOf(source, sourceWidth, j))
         {
             work_.kept[nKept] = event;
             nKept += work_.place[event.sample()] >= 0 ? 1 : 0;

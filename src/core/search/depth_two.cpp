@@ -58,7 +58,7 @@ void DepthTwo<Classes>::fill(Span<Event const> source, Index sourceWidth)
     knowsLost_ = false;
     stumps_.open(ids(), label_.view());
     for (Index j = 0; j < problem_.nFeatures && !work_.shouldStop(); ++j)
-        keepEvents(j, source.part(j * sourceWidth, sourceWidth));
+        keepEvents(j, rowOf(source, sourceWidth, j));
 }
 
 template <class Classes>

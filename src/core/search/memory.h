@@ -24,16 +24,17 @@ namespace hardwood::search
 // A bound for each threshold of a feature; none until the first is raised.
 class ThresholdBounds
 {
-    static constexpr Index blockBits = 8;
-    static constexpr Index blockSize = Index{1} << blockBits;
+    static constexpr Index few = Index{1} << 12;  // so many are one block
 
     Index size_ = 0;
+    Index blockBits_ = 0;
     Array<Weight> level_;             // by block: the bound of all of it,
     std::vector<Array<Weight>> own_;  // unless each threshold has its own
 
     [[nodiscard]] Array<Weight> &own(Index block) { return own_[static_cast<std::size_t>(block)]; }
     [[nodiscard]] Array<Weight> const &own(Index block) const { return own_[static_cast<std::size_t>(block)]; }
-    [[nodiscard]] Index sizeOf(Index block) const { return std::min(blockSize, size_ - block * blockSize); }
+    [[nodiscard]] Index blockSize() const { return Index{1} << blockBits_; }
+    [[nodiscard]] Index sizeOf(Index block) const { return std::min(blockSize(), size_ - block * blockSize()); }
 
     void raiseInside(Index block, Index first, Index end, Weight bound)
     {
@@ -58,16 +59,17 @@ public:
     [[nodiscard]] Index size() const { return size_; }
     [[nodiscard]] Weight operator[](Index threshold) const
     {
-        auto const block = threshold >> blockBits;
+        auto const block = threshold >> blockBits_;
         auto const &bounds = own(block);
-        return bounds.empty() ? level_[block] : bounds[threshold & (blockSize - 1)];
+        return bounds.empty() ? level_[block] : bounds[threshold & (blockSize() - 1)];
     }
 
     // Begin with a bound of 0 for so many thresholds.
     void begin(Index size)
     {
         size_ = size;
-        auto const blocks = (size + blockSize - 1) >> blockBits;
+        blockBits_ = size <= few ? 12 : 8;
+        auto const blocks = (size + blockSize() - 1) >> blockBits_;
         level_ = Array<Weight>(blocks);
         own_.clear();
         own_.resize(static_cast<std::size_t>(blocks));
@@ -78,8 +80,8 @@ public:
     {
         for (Index at = first; at < end;)
         {
-            auto const block = at >> blockBits;
-            auto const begin = block * blockSize;
+            auto const block = at >> blockBits_;
+            auto const begin = block * blockSize();
             auto const stop = std::min(end, begin + sizeOf(block));
             raiseInside(block, at - begin, stop - begin, bound);
             at = stop;

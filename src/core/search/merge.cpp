@@ -20,34 +20,37 @@ struct Stopped
 {
 };
 
-std::uint64_t firstRanks(Grid<Rank const> lower, Index row)
+std::uint64_t firstRanks(RankTable const &lower, Index row)
 {
     // Adding 2^31 keeps the order and makes every rank positive.
     auto const part = [&](Index column)
     {
-        auto const rank = column < lower.columns() ? lower(row, column) : 0;
+        auto const rank = column < lower.columns ? lower(row, column) : 0;
         return static_cast<std::uint64_t>(std::int64_t{rank} + (std::int64_t{1} << 31));
     };
     return (part(0) << 32) | part(1);
 }
 
-std::strong_ordering compareRows(Span<Rank const> a, Span<Rank const> b)
+std::strong_ordering compareRows(RankTable const &rank, Index a, Index b)
 {
-    return std::lexicographical_compare_three_way(a.begin(), a.end(), b.begin(), b.end());
+    for (Index j = 0; j < rank.columns; ++j)
+        if (auto const order = rank(a, j) <=> rank(b, j); order != 0)
+            return order;
+    return std::strong_ordering::equal;
 }
 }  // namespace
 
-std::optional<MergedRows> mergeRows(Grid<Rank const> lower, Grid<Rank const> upper, Span<std::int64_t const> label,
+std::optional<MergedRows> mergeRows(RankTable const &lower, RankTable const &upper, Span<std::int64_t const> label,
                                     Control &control)
 {
-    auto const n = lower.rows();
+    auto const n = lower.rows;
     auto const compare = [&](Keyed const &a, Keyed const &b)
     {
         if (auto const order = a.key <=> b.key; order != 0)
             return order;
-        if (auto const order = compareRows(lower.row(a.row), lower.row(b.row)); order != 0)
+        if (auto const order = compareRows(lower, a.row, b.row); order != 0)
             return order;
-        if (auto const order = compareRows(upper.row(a.row), upper.row(b.row)); order != 0)
+        if (auto const order = compareRows(upper, a.row, b.row); order != 0)
             return order;
         return label[a.row] <=> label[b.row];
     };

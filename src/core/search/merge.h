@@ -12,6 +12,20 @@
 
 namespace hardwood::search
 {
+// Ranks of samples on features, in either order.
+struct RankTable
+{
+    Span<Rank const> all;
+    Index rows;
+    Index columns;
+    bool byFeature;
+
+    [[nodiscard]] Rank operator()(Index row, Index column) const
+    {
+        return all[byFeature ? column * rows + row : row * columns + column];
+    }
+};
+
 struct MergedRows
 {
     Array<std::int64_t> group;  // which merged sample each row belongs to
@@ -20,6 +34,6 @@ struct MergedRows
 
 // Rows are compared by lower ranks, then upper ranks, then class, and merged samples stand in that order. Nothing where
 // the Control stopped it.
-[[nodiscard]] std::optional<MergedRows> mergeRows(Grid<Rank const> lower, Grid<Rank const> upper,
+[[nodiscard]] std::optional<MergedRows> mergeRows(RankTable const &lower, RankTable const &upper,
                                                   Span<std::int64_t const> label, Control &control);
 }  // namespace hardwood::search

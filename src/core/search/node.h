@@ -74,14 +74,34 @@ inline Parts divide(Weight weight, Mark mark, bool toLeft, bool toRight, Share s
 }
 
 // The share of its weight that the left child charges for a sample, by feature: where it ended at the last threshold is
-// the best first guess at the next one.
+// the best first guess at the next one. On a large table only those of the features that were asked for last are kept.
 class Shares
 {
+    static constexpr Index large = 1'500'000;  // numbers of a table
+
     std::vector<Array<Share>> share_;
     std::vector<Array<Share>> written_;  // what a proof says of them, if one is written
     std::vector<std::uint8_t> mayDiffer_;
     Index nSamples_;
+    std::size_t mostKept_;
+    std::vector<Index> kept_;  // features, the one that was asked for last at the end
 
+    [[nodiscard]] Span<Share> kept(Index feature)
+    {
+        if (kept_.empty() || kept_.back() != feature)
+        {
+            kept_.erase(std::remove(kept_.begin(), kept_.end(), feature), kept_.end());
+            kept_.push_back(feature);
+        }
+        if (kept_.size() > mostKept_)
+        {
+            auto const oldest = static_cast<std::size_t>(kept_.front());
+            share_[oldest] = {};
+            mayDiffer_[oldest] = 1;
+            kept_.erase(kept_.begin());
+        }
+        return in(share_, feature);
+    }
     [[nodiscard]] Span<Share> in(std::vector<Array<Share>> &all, Index feature) const
     {
         auto &share = all[static_cast<std::size_t>(feature)];
@@ -95,14 +115,17 @@ public:
         : share_(static_cast<std::size_t>(problem.nFeatures)),
           written_(static_cast<std::size_t>(problem.nFeatures)),
           mayDiffer_(static_cast<std::size_t>(problem.nFeatures), 1),
-          nSamples_(problem.nSamples)
+          nSamples_(problem.nSamples),
+          mostKept_(static_cast<std::size_t>(problem.nFeatures))
     {
+        if (problem.nSamples * problem.nFeatures >= large)
+            mostKept_ = std::max<std::size_t>(2, mostKept_ / 8);
     }
-    [[nodiscard]] Span<Share const> of(Index feature) { return in(share_, feature); }
+    [[nodiscard]] Span<Share const> of(Index feature) { return kept(feature); }
     [[nodiscard]] Span<Share> change(Index feature)
     {
         mayDiffer_[static_cast<std::size_t>(feature)] = 1;
-        return in(share_, feature);
+        return kept(feature);
     }
     // Write what differs from what was written, for the samples of a node, to a proof. Most of the time nothing has
     // changed since the last time; where the node has got other samples, that is not known (`reopen`).
@@ -133,6 +156,8 @@ public:
             written_[j] = Array<Share>(state.get<std::uint8_t>() == 0 ? 0 : nSamples_);
             state.get(written_[j].view());
             share_[j] = Array<Share>::copy(written_[j].view());
+            if (!share_[j].empty())
+                static_cast<void>(kept(static_cast<Index>(j)));
         }
     }
 };
@@ -223,6 +248,7 @@ public:
     Options const options;
     Array<std::int32_t> place;  // scratch: where a sample stands in the node that is being filled, or -1
     Array<Event> kept;          // scratch: the ends of one feature at that node
+    Array<Event> sorted;        // scratch: those of all samples, where the problem does not keep them
     Array<std::uint8_t> member;
     Array<Weight> classWeight;  // scratch: one row
 
@@ -331,9 +357,15 @@ protected:
     [[nodiscard]] bool canPutOff() const { return work_.options.useLateBranching && end_ - first_ > 1; }
     void putOff(Index feature, Index candidate);
 
-    // Keep the ends of the members that `work_.place` names, in order, from those of the node above (or of all
-    // samples). May leave off when the search must stop: no sweep goes on then.
+    // Keep the ends of the members that `work_.place` names, in order, from those of the node above, or of all samples
+    // (see `rowOf`). May leave off when the search must stop: no sweep goes on then.
     virtual void fill(Span<Event const> source, Index sourceWidth) = 0;
+    // The ends of a feature of the node above.
+    [[nodiscard]] Span<Event const> rowOf(Span<Event const> source, Index sourceWidth, Index feature) const
+    {
+        return source.empty() ? problem_.eventsOf(feature, work_.sorted)
+                              : source.part(feature * sourceWidth, sourceWidth);
+    }
     // Called when the weights have changed.
     virtual void takeWeights() {}
     // Let whoever wants to look at the search; the records and what is remembered agree at this moment.
@@ -350,7 +382,7 @@ public:
     Node(Node const &) = delete;
     Node &operator=(Node const &) = delete;
 
-    // Take the samples that `work_.member` marks, with their ends from the rows of `source`.
+    // Take the samples that `work_.member` marks, with their ends from the rows of `source`; empty: the problem's.
     void open(Span<Event const> source, Index sourceWidth);
     // Take the weights of the next question, by sample, 0 outside the node.
     void weigh(Span<Weight const> weight);

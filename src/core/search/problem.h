@@ -51,7 +51,7 @@ struct Problem
     Array<Label> label;          // class of each sample
     Array<Index> count;          // samples of the data that were merged into it, or what they count towards `minLeaf`
     Array<Weight> weight;        // their weight, in parts
-    Array<Event> events;         // ends in order, feature by feature
+    Array<Event> events;         // ends in order, feature by feature; empty where each is sorted when it is asked for
     Weight penalty = 0;          // cost of a leaf
     Weight forbidden = 0;        // more than any tree costs
     Weight step = 1;             // costs of trees are multiples of this
@@ -66,16 +66,18 @@ struct Problem
     {
         return upperRank.view().part(feature * nSamples, nSamples);
     }
-    [[nodiscard]] Span<Event const> eventsOf(Index feature) const
-    {
-        return events.view().part(feature * 2 * nSamples, 2 * nSamples);
-    }
+    // The ends of a feature in order; `scratch` is for those that are not kept.
+    [[nodiscard]] Span<Event const> eventsOf(Index feature, Array<Event> &scratch) const;
 
     // The problem of some of the samples, which have weights of their own: a question to a node below the root.
     [[nodiscard]] Problem part(Span<Index const> samples, Span<Weight const> weights) const;
 
-    // Sort the ends and see whether any sample can be shared; the last thing to be done before a search.
-    void orderEvents();
+    // See whether any sample can be shared, and sort the ends unless they are sorted when they are asked for; the last
+    // thing to be done before a search.
+    void orderEvents(bool keepsEvents = true);
+
+private:
+    void sortEvents(Index feature, Span<Event> row) const;
 };
 
 // How hard each bound is tried, and which ideas are used at all (docs/search.md, "What makes it fast").

@@ -135,7 +135,7 @@ bool Reoptimiser::resplitAt(Tree &tree, Index node, Weight &cost)
     for (Index j = 0; j < problem_.nFeatures && !work_.shouldStop(); ++j)
     {
         work_.lookedAt(2 * problem_.nSamples);
-        auto const events = problem_.eventsOf(j);
+        auto const events = problem_.eventsOf(j, work_.sorted);
         auto lost = allRight;
         for (Index k = 0; k < events.size(); ++k)
         {

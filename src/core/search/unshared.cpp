@@ -29,7 +29,7 @@ void Unshared<Number>::fill(Span<Event const> source, Index sourceWidth)
         work_.lookedAt(sourceWidth);
         auto const rank = problem_.upper(j);
         Index nKept = 0;
-        for (auto const event : source.part(j * sourceWidth, sourceWidth))
+        for (auto const event : rowOf(source, sourceWidth, j))
         {
             auto const place = work_.place[event.sample()];
             places_[nKept] = static_cast<Sample>(place);

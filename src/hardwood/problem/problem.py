@@ -206,10 +206,6 @@ class Problem:
         if not self.is_ranked:
             self.__dict__["endpoints"] = rank_reach(self.reach, self.values, control)
 
-    def forget_ranks(self) -> None:
-        """Free the memory of the ranks; whoever asks for them makes them anew."""
-        self.__dict__.pop("endpoints", None)
-
     def ends_of(self, j: int) -> FeatureEnds:
         """Return the ends of one feature as clusters and ranks; only that one is ranked, if not all are."""
         if j in self._features_ranked:

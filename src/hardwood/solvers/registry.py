@@ -87,6 +87,10 @@ class Solver(ABC):
         """Report what is known before the ends of all boxes are ranked, which takes time and memory."""
         return
 
+    def needs_ranks(self, run: Run) -> bool:
+        """Whether the ends of all features have to be ranked before the solver begins."""
+        return self.ranks_ends
+
     def bounds_any_model(self, run: Run) -> bool:
         """Whether the solver itself reports the bound of any model, so that nobody else need compute it."""
         return False

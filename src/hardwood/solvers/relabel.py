@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardwood import _core
-from hardwood.arrays import BoolArray, FloatArray, IntArray
+from hardwood.arrays import BoolArray, FloatArray, IntArray, RankArray
 from hardwood.errors import InvalidInputError
 from hardwood.problem.problem import Problem
 from hardwood.solvers.greedy import GreedyLearner
@@ -96,11 +96,23 @@ def relabel(tree: Tree | IndexTree, problem: Problem, control: _core.Control | N
         groups = Groups.of(reached, tree.n_leaves, problem)
         return replace(tree, label=_with_labels(tree, groups, problem, control))
     sides = _possible_sides(tree, tree.index)
-    reached = _core.reached_leaves(
-        tree.feature, tree.index, tree.left, tree.right, *sides, problem.lower_rank, problem.upper_rank
-    )
+    feature, lower, upper = _ranks_of_splits(tree, problem)
+    reached = _core.reached_leaves(feature, tree.index, tree.left, tree.right, *sides, lower, upper)
     groups = Groups.of(reached, tree.n_leaves, problem)
     return replace(tree, label=_with_labels(tree, groups, problem, control))
+
+
+def _ranks_of_splits(tree: IndexTree, problem: Problem) -> tuple[IntArray, RankArray, RankArray]:
+    """Return ranks that the tree asks for and their columns for its features; of a large table not all are made."""
+    if problem.is_ranked:
+        return tree.feature, problem.lower_rank, problem.upper_rank
+    used = np.unique(tree.feature[tree.left >= 0])
+    ends = [problem.ends_of(int(j)) for j in used]
+    shape = problem.n_samples, len(used)
+    lower, upper = np.empty(shape, np.int32), np.empty(shape, np.int32)
+    for k, one in enumerate(ends):
+        lower[:, k], upper[:, k] = one.lower_rank, one.upper_rank
+    return np.searchsorted(used, tree.feature), lower, upper
 
 
 def _in_classes_of(tree: Tree, problem: Problem) -> Tree:

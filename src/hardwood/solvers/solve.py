@@ -160,7 +160,7 @@ def _begin(method: Solver, run: Run, start: Start) -> None:
         run.report(best_leaf(problem))
     run.tell_plan(method.plan(run))
     method.look_first(run)
-    if method.ranks_ends:
+    if method.needs_ranks(run):
         problem.rank(run.control)
     run.start = as_start(start, problem, lambda plain: _greedy_tree(plain, run))
     if run.start is not None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 import hardwood._core as _core
-from hardwood.bounds import matching_bound
+from hardwood.bounds import matching_bound, matching_bound_of_parts
 from hardwood.problem.problem import Problem
 from hardwood.solvers.greedy import GreedyLearner
 from hardwood.solvers.result import EndReason
@@ -49,13 +49,14 @@ def find_greedy_trees(model: SearchModel, options: _core.SearchOptions, run: Run
     """Report greedy trees and, where a proof may take long, what no model can do without; return starts to improve."""
     problem = model.problem
     has_looked = looks_first(problem)
-    if model.depth == 2:
-        if _is_large(model) and not has_looked:
+    if model.depth == 2 and not has_looked:
+        if _is_large(model):
             run.report(GreedyLearner().grow(problem, np.random.default_rng(run.random_state), control=run.control))
         return []
     greedy = [] if has_looked else greedy_trees(model, options, run)
     if run.bound <= run.problem.leaf_penalty and not run.should_stop():
-        bound = matching_bound(run.problem, run.budget(*ROOT_BOUND_BUDGET))
+        find = matching_bound_of_parts if has_looked else matching_bound
+        bound = find(run.problem, run.budget(*ROOT_BOUND_BUDGET))
         run.report(bound=bound + run.problem.leaf_penalty)
         run.trusted_bound = run.bound
     return greedy

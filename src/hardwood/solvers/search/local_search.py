@@ -110,9 +110,9 @@ class LocalSearch:
 
     def _random_root(self) -> IntArray:
         feature = int(self.random.integers(self.model.problem.n_features))
-        row = int(self.model.row[self.random.integers(self.model.n)])
-        last = int(self.model.problem.n_ranks[feature]) - 2
-        threshold = min(max(0, int(self.model.problem.upper_rank[row, feature])), max(0, last))
+        sample = int(self.random.integers(self.model.n))
+        last = int(self.model.core.n_ranks[feature]) - 2
+        threshold = min(max(0, self.model.core.upper_rank(sample, feature)), max(0, last))
         return np.array([[feature, -1, -1], [threshold, -1, -1], [1, -1, -1], [2, -1, -1], [-1, 0, 0]])
 
     def _descend(self, start: IntArray) -> tuple[int, IntArray]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import fsum
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from hardwood import _core
 from hardwood.arrays import IntArray, RankArray
-from hardwood.errors import InvalidInputError
+from hardwood.errors import InvalidInputError, StoppedError
 from hardwood.problem.merged import MergedBoxes, WholeWeights
 from hardwood.problem.problem import Problem
 from hardwood.tree.index_tree import IndexTree
@@ -94,19 +95,43 @@ class SearchModel:
             if ranks is problem.endpoints
             else MergedBoxes.of(ranks.lower_rank, ranks.upper_rank, problem.label)
         )
-        group, first = merged.group, merged.first
+        is_still = np.array_equal(ranks.lower_rank, ranks.upper_rank)
+        columns = ranks.lower_rank, ranks.upper_rank, merged.first, ranks.n_ranks
+        return cls._described(
+            problem, merged, is_still, lambda *rest, **kind: _core.SearchProblem(*columns, *rest, **kind)
+        )
+
+    @classmethod
+    def of_large(cls, problem: Problem, control: _core.Control) -> SearchModel:
+        """Return the same as `of`, without ranks of the problem's own: the core has the only copy.
+
+        `StoppedError` where the control stops it.
+        """
+        ranks = _core.rank_columns(*problem.reach.arrays, problem.values, control)
+        groups = None if ranks is None else ranks.merge(problem.label, control)
+        if ranks is None or groups is None:
+            raise StoppedError("stopped while the ends of boxes were ranked")
+        merged = MergedBoxes(*groups)
+
+        def make(*rest: Any, **others: Any) -> _core.SearchProblem:
+            # At depth 2 every thread asks for events only once.
+            return ranks.take_problem(merged.first, *rest, **others, keeps_events=problem.max_depth > 2)
+
+        return cls._described(problem, merged, ranks.shares_nothing, make)
+
+    @classmethod
+    def _described(
+        cls, problem: Problem, merged: MergedBoxes, is_still: bool, make: Callable[..., _core.SearchProblem]
+    ) -> SearchModel:
+        """Scale the weights and let the core make its problem."""
         most_leaves = _most_leaves(problem, len(merged))
         # What no split shares need not be divided, but steps of one part are for weights that are not whole.
-        finest = 1 if np.array_equal(ranks.lower_rank, ranks.upper_rank) else FINEST
+        finest = 1 if is_still else FINEST
         exact_scale, step, scaled, penalty = _whole_parts(problem, merged, most_leaves, finest)
         forbidden = int(scaled.sum()) + penalty * most_leaves + 1
         limit = problem.leaf_limit
-        core = _core.SearchProblem(
-            ranks.lower_rank,
-            ranks.upper_rank,
-            first,
-            ranks.n_ranks,
-            problem.label[first],
+        core = make(
+            problem.label[merged.first],
             merged.count if limit is None else merged.total_of_whole(limit.measure),
             scaled,
             n_classes=problem.n_classes,
@@ -121,7 +146,9 @@ class SearchModel:
             scale = exact_scale[0] / exact_scale[1]
             lost = problem.weight - np.floor(problem.weight * scale) / scale
             rounded_off = fsum(lost) + (problem.leaf_penalty - penalty / scale) * most_leaves
-        return cls(problem, group, first, scaled, exact_scale, step, penalty, forbidden, rounded_off, core)
+        return cls(
+            problem, merged.group, merged.first, scaled, exact_scale, step, penalty, forbidden, rounded_off, core
+        )
 
     @property
     def n(self) -> int:

@@ -63,12 +63,16 @@ class SearchSolver(Solver):
         """Grow a greedy tree of a very large table."""
         look_first(run)
 
+    def needs_ranks(self, run: Run) -> bool:
+        """Return False for very large tables: there the core has the only ranks of all features."""
+        return not looks_first(run.problem) or run.checkpoint is not None or run.client is not None
+
     def bounds_any_model(self, run: Run) -> bool:
         """Return True where that bound is left out, as at depth 2, or computed after the first trees."""
         is_alone = run.checkpoint is None and run.client is None
         problem = run.problem
         is_own = problem.max_depth <= 2 or is_alone
-        return problem.prices is None and is_own and problem.values.size < VERY_LARGE
+        return problem.prices is None and is_own and (problem.values.size < VERY_LARGE or not self.needs_ranks(run))
 
     def _run(self, problem: Problem, run: Run) -> None:
         if problem.prices is not None:
@@ -77,7 +81,7 @@ class SearchSolver(Solver):
         if problem.max_depth == 0:
             run.report(bound=run.best_objective)
             return
-        model = SearchModel.of(problem)
+        model = SearchModel.of(problem) if self.needs_ranks(run) else SearchModel.of_large(problem, run.control)
         run.resolution = model.resolution
         cost, rows = _core.best_stump(model.core)
         run.report(tree_of(rows))
@@ -88,10 +92,6 @@ class SearchSolver(Solver):
         if run.checkpoint is not None or run.client is not None:
             spread_search(run)
             return
-        if model.depth == 2 and looks_first(problem):
-            # The core has ranks of its own; a tree of three splits is placed without those of other features.
-            for holder in (problem, run.problem):
-                holder.forget_ranks()
         greedy = find_greedy_trees(model, options, run)
         if run.should_stop():
             return
