@@ -28,7 +28,7 @@ from benchmarks.report import table
 from hardwood import Problem, solve
 from hardwood.data import datasets
 
-TURNS = 2
+TURNS = 5
 
 
 def run() -> str:
@@ -42,17 +42,18 @@ def instance(text: str) -> tuple[Any, Any, Problem]:
     return _problem(name, None if radius == "-" else float(radius), int(depth))
 
 
-def cost(instances: Sequence[str]) -> str:
+def cost(instances: Sequence[str], turns: int = TURNS) -> str:
     """CPU seconds with and without a checkpoint, in turns; the median of each."""
     rows = []
     for text in instances:
         _, _, problem = instance(text)
         times: tuple[list[float], list[float]] = ([], [])
-        for turn in range(2 * TURNS):
+        for turn in range(2 * turns):
             with tempfile.TemporaryDirectory() as folder:
                 began = time.process_time()
                 result = solve(problem, checkpoint=Path(folder) / "run.hwp" if turn % 2 else None)
                 times[turn % 2].append(time.process_time() - began)
+                print(text, "with" if turn % 2 else "without", f"{times[turn % 2][-1]:.2f}", flush=True)
         without, with_ = map(median, times)
         extra = f"{100 * (with_ / without - 1):+.1f} %"
         rows.append((text, f"{result.objective:g}", f"{without:.2f}", f"{with_:.2f}", extra))
@@ -99,7 +100,7 @@ def main() -> None:
 
 
 PARTS = {
-    "deep": lambda: cost(["banknote-authentication,0.09,4"]),
+    "deep": lambda: cost(["banknote-authentication,0.09,4"], 3),
     "workers": lambda: workers(["wine,0.03,3", "banknote-authentication,0.09,4"]),
 }
 

@@ -19,7 +19,7 @@ import math
 import os
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,7 +39,8 @@ from hardwood.tree.tree import Tree
 
 CHECKPOINT_MAGIC = b"hardwood checkpoint 1\n"
 PACE = (0.5, 10.0, 0.02)
-"""What is proven goes to the disk every so many seconds: at least, at most, and as a share of the time so far."""
+"""What is proven goes to the disk every so many seconds: at least, at most, and as a share of the time so far; of CPU
+time where all threads that search are of this process."""
 
 MOST_SCOUTINGS = 3
 """So many times the search for good trees is begun; who is killed more often goes on with the proof."""
@@ -105,6 +106,7 @@ class SavedSearch:
     _pieces: dict[int, list[tuple[int, int, bool]]] = field(default_factory=dict)
     _size: int = 0
     _descriptor: int = -1
+    _clock: Callable[[], float] = time.monotonic
     _began: float = field(default_factory=time.monotonic)
     _synced: float = field(default_factory=time.monotonic)
     _states: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -120,8 +122,13 @@ class SavedSearch:
     def is_due(self) -> bool:
         """Whether it is time to write."""
         least, most, share = PACE
-        now = time.monotonic()
+        now = self._clock()
         return now - self._synced >= max(min(max(share * (now - self._began), least), most), self._rest)
+
+    def count_work(self, n_threads: int) -> None:
+        """Go by the CPU time of each thread of this process, rather than by the clock: that is what a kill costs."""
+        self._clock = lambda: time.process_time() / n_threads
+        self._began = self._synced = self._clock()
 
     def streams_to_go_on_with(self) -> list[tuple[int, bytes]]:
         """Return the streams that ended with a state, the last ones first, with that state."""
@@ -171,7 +178,7 @@ class SavedSearch:
     def sync(self) -> None:
         """Let what was written reach the disk."""
         os.fsync(self._descriptor)
-        self._synced = time.monotonic()
+        self._synced = self._clock()
 
     def rest_after(self, seconds: float) -> None:
         """Take note that pieces took so long to make and to write: the next ones can wait."""

@@ -168,6 +168,8 @@ def spread_search(run: Run) -> None:
     streams = Streams() if saved is None else Streams(saved.first_free_stream, saved.streams_to_go_on_with())
     if run.client is None:
         own = SearchModel.of(run.asked) if saved is not None else model
+        if saved is not None:
+            saved.count_work(run.n_jobs)
         team: Team = Threads(commission, (own, model), run.n_jobs, streams)
     else:
         from hardwood.solvers.search.cluster import Workers
