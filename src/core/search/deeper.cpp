@@ -299,6 +299,14 @@ SweepEnd Deeper::sweep(Index feature, Weight cutoff, Index start)
                 branching_.clear();
                 return {true, outcome.cost, position};
             }
+            if (outcome.verdict == Verdict::undecided && branching_.isEmpty() && canPutOff())
+            {
+                if (work_.proof != nullptr)
+                    work_.proof->dropped();
+                putOff(feature, range.firstCandidate);
+                ++position;
+                continue;
+            }
             if (branchOn(outcome))
                 continue;
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 
 import numpy as np
@@ -68,9 +69,14 @@ def may_improve(model: SearchModel) -> bool:
 
 
 def improve_first_trees(
-    model: SearchModel, greedy: Sequence[IndexTree], options: _core.SearchOptions, run: Run
+    model: SearchModel,
+    greedy: Sequence[IndexTree],
+    options: _core.SearchOptions,
+    run: Run,
+    n_threads: int = 1,
+    permits: threading.Semaphore | None = None,
 ) -> None:
-    """Report what a sample of the problem and local search make of first trees."""
+    """Report what a sample of the problem and local search, in threads that get permits, make of first trees."""
     problem = model.problem
     if run.should_stop() or not may_improve(model):
         return
@@ -79,7 +85,7 @@ def improve_first_trees(
     if _is_large(model) and (model.depth == 2 or not is_easy):
         _start_from_sample(problem, run)
     if model.depth > 2 and not run.should_stop():
-        LocalSearch(model, greedy, options, run).improve()
+        LocalSearch(model, greedy, options, run, n_threads, permits).improve()
 
 
 def _is_large(model: SearchModel) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 
 import numpy as np
@@ -72,31 +74,71 @@ def greedy_trees(model: SearchModel, options: _core.SearchOptions, run: Run) -> 
 
 
 class LocalSearch:
-    """Subtree re-optimisation from several starts; deterministic for a ``random_state``."""
+    """Subtree re-optimisation from several starts; one thread is deterministic for a ``random_state``.
 
-    def __init__(self, model: SearchModel, greedy: Sequence[IndexTree], options: _core.SearchOptions, run: Run) -> None:
+    Parameters
+    ----------
+    model : SearchModel
+    greedy : sequence of IndexTree
+        To start from, beside the best tree that the run knows.
+    options : SearchOptions
+    run : Run
+    n_threads : int
+    permits : Semaphore or None
+        What a thread needs to improve a start: others may be of use elsewhere at first.
+    """
+
+    def __init__(
+        self,
+        model: SearchModel,
+        greedy: Sequence[IndexTree],
+        options: _core.SearchOptions,
+        run: Run,
+        n_threads: int = 1,
+        permits: threading.Semaphore | None = None,
+    ) -> None:
         self.model = model
         self.greedy = greedy
         self.run = run
         self.control = run.budget(np.inf, TIME)
-        self.core = _core.Reoptimiser(model.core, options, self.control)
+        self.cores = [_core.Reoptimiser(model.core, options, self.control) for _ in range(n_threads)]
+        self.permits = threading.Semaphore(n_threads) if permits is None else permits
         self.random = np.random.default_rng(run.random_state)
+        self._lock = threading.Lock()
+        self._to_do = chain(self._starts(), self._random_roots())
 
     def improve(self) -> None:
         """Report the best trees found from greedy starts, from what is known and from random roots."""
-        for start in chain(self._starts(), self._random_roots()):
-            cost, rows = self._descend(start)
-            if cost < self.model.forbidden:
-                report_if_cheap(cost, tree_of(rows), self.model, self.run)
-            if self.run.should_stop() or self.control.stopped:
-                return
+        if len(self.cores) == 1:
+            self._improve_starts(self.cores[0])  # the caller's own thread answers to Ctrl-C
+            return
+        with ThreadPoolExecutor(len(self.cores)) as threads:
+            for _ in threads.map(self._improve_starts, self.cores):
+                pass
+
+    def _improve_starts(self, core: _core.Reoptimiser) -> None:
+        """Re-optimise subtrees of depth at most 2, of one start after the other, until none improves."""
+        while not self.control.stopped:
+            with self.permits:
+                with self._lock:
+                    start = None if self.run.should_stop() else next(self._to_do, None)
+                if start is None:
+                    return
+                cost, rows = core.descend(self.model.core, start, self.model.depth, EFFORT_OF_A_STEP)
+                with self._lock:
+                    if cost < self.model.forbidden:
+                        report_if_cheap(cost, tree_of(rows), self.model, self.run)
+
+    def _effort(self) -> int:
+        """Return how many samples were scanned so far."""
+        return sum(core.effort for core in self.cores)
 
     def _starts(self) -> Iterator[IntArray]:
         """Yield the best tree that is known and the greedy ones."""
         if self.run.best_index_tree is not None:
             yield rows_of(relabel(self.run.best_index_tree, self.model.problem, self.run.control))
         for tree in self.greedy:
-            if self.core.effort > EFFORT_OF_STARTS:
+            if self._effort() > EFFORT_OF_STARTS:
                 return
             yield rows_of(tree)
 
@@ -104,7 +146,7 @@ class LocalSearch:
         """Yield splits on random end points, with plain leaves that the descent replaces."""
         restarts = self.run.options["restarts"]
         for _ in range(2 * (self.model.depth - 2) ** 2 if restarts is None else restarts):
-            if self.core.effort > EFFORT:
+            if self._effort() > EFFORT:
                 return
             yield self._random_root()
 
@@ -114,7 +156,3 @@ class LocalSearch:
         last = int(self.model.core.n_ranks[feature]) - 2
         threshold = min(max(0, self.model.core.upper_rank(sample, feature)), max(0, last))
         return np.array([[feature, -1, -1], [threshold, -1, -1], [1, -1, -1], [2, -1, -1], [-1, 0, 0]])
-
-    def _descend(self, start: IntArray) -> tuple[int, IntArray]:
-        """Re-optimise subtrees of depth at most 2 until none improves."""
-        return self.core.descend(self.model.core, start, self.model.depth, EFFORT_OF_A_STEP)

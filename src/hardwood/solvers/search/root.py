@@ -17,6 +17,9 @@ POLL = 0.05
 MANY_STEPS = 2000
 """From so many errors on, the last per cent of the bound are proven in stages of their own."""
 
+EARLY = 0.85
+"""Up to this share of the incumbent is proven while better trees are still looked for."""
+
 
 def run_stage(
     core: _core.RootSearch,
@@ -96,6 +99,8 @@ class RootSearch:
         """Work through the stages until bound and incumbent meet, the run must stop or so many seconds are over."""
         until = self.run.elapsed() + time
         for share in (*stages_of(self.best, self.model, self.run.options["stages"]), 1.0):
+            if share > EARLY:
+                self._wait_for_scout()
             goal = self.best - self.model.step + 1
             target = goal if share == 1 else int(share * goal)
             if target <= self.run.bound * self.model.scale and share < 1:
@@ -118,11 +123,20 @@ class RootSearch:
         self.hear_scout()
         self.run.progress(settled=settled)
 
-    def hear_scout(self) -> None:
-        """Take over a better tree; once there is nothing more to look for, all threads prove."""
+    def _wait_for_scout(self) -> None:
+        """Let all threads look for trees: what is asked next would have to be asked again for a better one."""
         if self._scout is None:
             return
-        trees, is_over = self._scout.news(0.0)
+        self._scout.lend(self.run.n_jobs - 1)
+        while self._scout is not None and not self.run.should_stop():
+            self.hear_scout(POLL)
+            self.run.progress()
+
+    def hear_scout(self, seconds: float = 0.0) -> None:
+        """Take over a better tree, after so many seconds; once there is no more to look for, all threads prove."""
+        if self._scout is None:
+            return
+        trees, is_over = self._scout.news(seconds)
         for tree in trees:
             self.run.report(tree)
             self.best = min(self.best, self.model.in_parts(self.run.best_objective))

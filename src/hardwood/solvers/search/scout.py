@@ -21,14 +21,14 @@ PATIENCE = 1.0
 class Scout:
     """Looks for good trees in a thread of its own.
 
-    A proof does not need the best tree to begin with: what it asks first, whether any tree costs half as much, is
-    asked of whatever tree is known. So one thread looks for trees while the others prove, and what it finds lowers
-    their cutoff.
+    A proof does not need the best tree to begin with: what it asks first, whether any tree costs half as much, can be
+    asked whatever tree is known. So one thread looks for trees while the others prove.
 
     Parameters
     ----------
     look : callable
-        Reports trees to the run that it is given.
+        Reports trees to the run that it is given, in as many threads as get one of the permits, which are its second
+        argument.
     problem : Problem
     options : dict
         Of the solver.
@@ -41,7 +41,7 @@ class Scout:
 
     def __init__(
         self,
-        look: Callable[[Run], None],
+        look: Callable[[Run, threading.Semaphore], None],
         problem: Problem,
         options: dict[str, Any],
         *,
@@ -63,6 +63,7 @@ class Scout:
             self._run.report(tree)
         self._told = self._run.best_objective
         self._failure: BaseException | None = None
+        self._permits = threading.Semaphore(1)
         self._thread = threading.Thread(target=self._look, args=(look,), daemon=True)
 
     def start(self) -> None:
@@ -71,9 +72,9 @@ class Scout:
             self._thread.start()
         held_back.release()
 
-    def _look(self, look: Callable[[Run], None]) -> None:
+    def _look(self, look: Callable[[Run, threading.Semaphore], None]) -> None:
         try:
-            look(self._run)
+            look(self._run, self._permits)
         except BaseException as error:
             self._failure = error
 
@@ -88,6 +89,10 @@ class Scout:
             return [], is_over
         self._told = cost
         return [tree], is_over
+
+    def lend(self, n_threads: int) -> None:
+        """Let so many more threads look."""
+        self._permits.release(n_threads)
 
     def request_stop(self) -> None:
         """Let it come to an end."""

@@ -101,7 +101,7 @@ class SearchSolver(Solver):
                 _prove(RootSearch(model, options, run), options)
             return
         scout = Scout(
-            lambda own: improve_first_trees(model, greedy, options, own),
+            lambda own, permits: improve_first_trees(model, greedy, options, own, run.n_jobs, permits),
             problem,
             run.options,
             random_state=run.random_state,

@@ -242,7 +242,7 @@ class Station:
     def _new_scout(self, duty: Duty) -> Scout:
         commission, options = self.commission, core_options(self.commission.options)
         return Scout(
-            lambda run: find_first_trees(self._model, options, run),
+            lambda run, _: find_first_trees(self._model, options, run),
             commission.problem,
             commission.options,
             random_state=commission.random_state,
