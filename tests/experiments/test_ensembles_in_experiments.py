@@ -16,7 +16,7 @@ from hardwood.data.fields import Fields
 from hardwood.evaluation.methods import find_method
 from hardwood.experiments import ensembles, tables
 from hardwood.experiments.cells import FitCell, cell_from_fields, key_of
-from hardwood.experiments.ensembles import ENSEMBLES, EnsembleCell
+from hardwood.experiments.ensembles import ENSEMBLES, EnsembleCell, choose_ensemble
 from hardwood.experiments.grid import Grid
 from hardwood.experiments.grid_file import load_grid
 from hardwood.experiments.log import Log, open_log, read_log
@@ -25,6 +25,7 @@ from hardwood.experiments.pairs import means_by_seed, paired_test, paired_tests
 from hardwood.experiments.records import record_from_dict, record_to_dict
 from hardwood.experiments.runner import lost_record, run_cell, run_grid
 from hardwood.experiments.schedule import cells_of
+from hardwood.experiments.scores import final_fits
 from hardwood.experiments.sets import load_set, split
 
 SMALL = {
@@ -75,6 +76,30 @@ def test_boosting_is_chosen_as_the_estimator_would_be() -> None:
     ).fit(part.X_train, part.y_train)
     exact = robustness(final, part.X_test, part.y_test, cell.radius).interval()
     assert exact[0] == exact[1] == pytest.approx(outcome.scores.test_adversarial_accuracy)
+
+
+def test_boosting_is_chosen_among_the_rounds_that_are_given() -> None:
+    part = split(some_set(1), 0)
+    free: dict[str, list[Any]] = {"radius_factor": [1.0], "loss": ["logistic", "sigmoid"], "max_depth": [2]}
+    settings = {**SMALL, "choices": {**free, "rounds": [0, 2, 6]}}
+    chosen, score, ensemble = choose_ensemble(part, 0.05, "boosting", settings, 2)
+    judged = {}
+    for loss, rounds in itertools.product(free["loss"], (0, 2, 6)):
+        shares = []
+        for draw in range(2):
+            for a, b in StratifiedKFold(2, shuffle=True, random_state=draw).split(part.X_train, part.y_train):
+                y_a, y_b = part.y_train[a], part.y_train[b]
+                model = RobustBoostingClassifier(
+                    max(1, rounds), learning_rate=0.5, max_depth=2, loss=loss, attack=0.05
+                ).fit(part.X_train[a], y_a)
+                certified = [np.mean(y_b == np.argmax(np.bincount(y_a)))]
+                certified += model.staged_certified_score(part.X_train[b], y_b)
+                shares.append(certified[min(rounds, len(certified) - 1)])
+        judged[loss, rounds] = round(float(np.mean(shares)), 12)
+    best = max(judged, key=lambda key: judged[key])
+    assert (chosen["loss"], chosen["rounds"]) == best
+    assert score == pytest.approx(judged[best])
+    assert len(ensemble.trees) == max(1, best[1])
 
 
 def test_the_choice_does_not_look_at_the_test_part(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,7 +154,26 @@ def test_a_grid_with_boosting_runs_to_its_tables(tmp_path: Path, monkeypatch: py
     assert [row[0] for row in shown["small-pairs"].rows] == ["boosting"]
     assert "GROOT" in shown["small-pairs"].title
     assert len(shown["small-instances"].rows) == 4
+    final = {key: cell.choice for key, cell in final_fits(grid, log, grid.methods[1]).items()}
+    chosen = log.ensemble(key_of(grid.ensemble_cell(("moons", 0.05), grid.methods[1], 0)))
+    assert chosen is not None
+    rounds, depth, factor = (chosen.chosen[name] for name in ("rounds", "max_depth", "radius_factor"))
+    wide = "" if factor == 1 else f", {factor:g}ε"
+    assert final["moons", 0.05, 0] == (f"{rounds} × d{depth}{wide}" if rounds else "constant")
     assert any(note.startswith("boosting: radius_factor 1.0 or 1.5") for note in shown["small-aggregate"].notes)
+
+
+def test_what_was_chosen_and_what_was_given_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the depth is given and the loss chosen, tables say both; no rounds are a constant."""
+    for rounds, shown in ((3, "3 × d2, sigmoid"), (0, "constant")):
+        choices = {"radius_factor": [1.0], "loss": ["sigmoid"], "rounds": [rounds]}
+        fixed = {"n_estimators": 3, "learning_rate": 0.5, "max_depth": 2}
+        monkeypatch.setitem(ENSEMBLES, "boosting", {"choices": choices, "fixed": fixed, "judged_samples": 1})
+        grid = replace(small_grid("boosting"), instances=(("moons", 0.05),), seeds=(0,))
+        with open_log(tmp_path / f"{rounds}.jsonl") as writer:
+            run_grid(grid, writer, load_set, lambda tasks: (run_cell(cell, data) for cell, data in tasks))
+            found = final_fits(grid, writer.log, grid.methods[0])
+        assert [chosen.choice for chosen in found.values()] == [shown]
 
 
 def test_seeds_and_their_instances_are_run_one_after_another() -> None:

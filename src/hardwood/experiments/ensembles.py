@@ -1,8 +1,12 @@
 """Ensembles in experiments: a cell chooses one by cross validation on the training part and tests it once.
 
-Trees are chosen among a few depths and radii, and every fit is a cell of its own. An ensemble is chosen among many
+Trees are chosen among a few depths and radii, and every fit is a cell of its own. An ensemble may be chosen among many
 more, all rounds of boosting for instance, of which one run on a fold judges a hundred: so the choice, the fit and its
 scores are one cell. Accuracies under attack are verified exactly; a sample that is open at the limit counts as lost.
+
+On sets as small as the paper's a choice among many is a gamble: of hundreds of candidates that are about equally good
+the luckiest on the folds is no better than the others, and not to take a constant where a constant is best costs more
+than any of them gains. So boosting chooses among few: a constant, and all rounds of two losses.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from hardwood.arrays import IntArray
+from hardwood.arrays import FloatArray, IntArray
 from hardwood.data.datasets import Dataset, Split
 from hardwood.data.fields import Fields
 from hardwood.ensembles.boosting import BoostingLearner
@@ -35,9 +39,9 @@ Folds = Sequence[tuple[IntArray, IntArray]]
 
 ENSEMBLES: dict[str, dict[str, Any]] = {
     "boosting": {
-        "choices": {"radius_factor": [1.0], "subsample": [1.0, 0.6], "max_depth": [1, 2, 3]},
-        "fixed": {"n_estimators": 100, "learning_rate": 0.2},
-        "judged_samples": 2000,
+        "choices": {"loss": ["logistic", "sigmoid"], "radius_factor": [1.0], "rounds": [0, 100]},
+        "fixed": {"n_estimators": 100, "learning_rate": 0.2, "max_depth": 2},
+        "judged_samples": 3000,
     },
     "optimal-forest": {
         "choices": {"radius_factor": [1.0], "max_depth": [2, 3]},
@@ -53,9 +57,9 @@ ENSEMBLES: dict[str, dict[str, Any]] = {
 """By the name of the method, what there is to choose from, the preferred of equals first; what is given; and how many
 samples are judged: on small sets folds are drawn again until there are so many, at most `MOST_DRAWS` times.
 
-Boosting that draws samples draws features, too, the root of their number. Rounds are judged with their neighbours
-(`hardwood.ensembles.boosting.selection.smoothed`)."""
-MOST_DRAWS = 3
+Boosting that draws samples draws features, too, the root of their number. Where no rounds are given it chooses among
+all numbers of them, each judged with its neighbours (`hardwood.ensembles.boosting.selection.smoothed`)."""
+MOST_DRAWS = 5
 
 
 @dataclass(frozen=True)
@@ -131,12 +135,7 @@ class EnsembleCell:
         started, cpu = time.perf_counter(), time.process_time()
         part = split(data, self.seed)
         settings = json.loads(self.settings)
-        draws = min(max(1, round(settings["judged_samples"] / len(part.y_train))), MOST_DRAWS)
-        folds = [fold for draw in range(draws) for fold in stratified_folds(part.y_train, self.folds, self.seed + draw)]
-        family = _Boosting if self.method == "boosting" else _Forest
-        chooser = family(part, self.radius, settings["fixed"], self.seed)
-        chosen, score = _best(chooser, _candidates(settings["choices"]), folds)
-        ensemble = chooser.learn(chosen)
+        chosen, score, ensemble = choose_ensemble(part, self.radius, self.method, settings, self.folds, self.seed)
         seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
         scores, n_open = self._scores(ensemble, part)
         return EnsembleOutcome(
@@ -215,6 +214,10 @@ class _Learner:
 
 
 class _Boosting(_Learner):
+    def __init__(self, part: Split, radius: float, fixed: dict[str, Any], seed: int) -> None:
+        super().__init__(part, radius, fixed, seed)
+        self._curves: dict[tuple[float, BoostingLearner], FloatArray] = {}
+
     def _learner(self, candidate: dict[str, Any]) -> BoostingLearner:
         chosen = {name: value for name, value in candidate.items() if name not in ("radius_factor", "rounds")}
         p = self.part.X_train.shape[1]
@@ -222,11 +225,22 @@ class _Boosting(_Learner):
         return BoostingLearner(**{"max_features": drawn, **self.fixed, **chosen})
 
     def judge(self, candidate: dict[str, Any], folds: Folds) -> Iterator[tuple[dict[str, Any], float]]:
-        """Yield the candidate with every number of rounds; 0 is the best constant."""
-        learner, training, judged = self._learner(candidate), self.problem(candidate["radius_factor"]), self.problem()
-        curves = [certified_curve(learner, training.take(a), judged.take(b), self.seed) for a, b in folds]
-        for rounds, score in enumerate(smoothed(np.mean(curves, axis=0))):
+        """Yield the candidate with its number of rounds, or with every one; 0 is the best constant."""
+        curve = self._curve(candidate["radius_factor"], self._learner(candidate), folds)
+        if "rounds" in candidate:
+            yield candidate, float(curve[candidate["rounds"]])
+            return
+        for rounds, score in enumerate(smoothed(curve)):
             yield {**candidate, "rounds": rounds}, float(score)
+
+    def _curve(self, factor: float, learner: BoostingLearner, folds: Folds) -> FloatArray:
+        """Return the mean certified share on the folds after every round."""
+        key = (factor, learner)
+        if key not in self._curves:
+            training, judged = self.problem(factor), self.problem()
+            curves = [certified_curve(learner, training.take(a), judged.take(b), self.seed) for a, b in folds]
+            self._curves[key] = np.mean(curves, axis=0)
+        return self._curves[key]
 
     def learn(self, candidate: dict[str, Any]) -> Ensemble:
         problem = self.problem(candidate["radius_factor"])

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hardwood.evaluation.methods import Method
 from hardwood.evaluation.selection import Candidate
 from hardwood.experiments.cells import BoundCell, FitCell, key_of
+from hardwood.experiments.ensembles import EnsembleCell
 from hardwood.experiments.grid import Grid
 from hardwood.experiments.log import Log
 from hardwood.experiments.outcomes import EnsembleOutcome, FitOutcome, Scores
@@ -50,19 +52,25 @@ def final_fits(grid: Grid, log: Log, method: Method) -> dict[Setting, Chosen]:
         if cell is None:
             continue
         outcome = log.fit(key_of(cell)) or log.ensemble(key_of(cell))
-        if isinstance(outcome, EnsembleOutcome):
-            chosen = outcome.chosen
-            choice = _choice(chosen["max_depth"], chosen["radius_factor"], chosen.get("rounds"))
-            found[dataset, radius, seed] = Chosen(choice, outcome.scores)
+        if isinstance(outcome, EnsembleOutcome) and isinstance(cell, EnsembleCell):
+            given = {**json.loads(cell.settings)["fixed"], **outcome.chosen}
+            found[dataset, radius, seed] = Chosen(_choice_of_ensemble(given), outcome.scores)
         elif outcome is not None and isinstance(cell, FitCell):
             found[dataset, radius, seed] = Chosen(_choice(cell.depth, cell.radius_factor), outcome.scores)
     return found
 
 
-def _choice(depth: int, radius_factor: float, rounds: int | None = None) -> str:
-    several = "" if rounds is None else f"{rounds} × "
+def _choice(depth: int, radius_factor: float) -> str:
     factor = "" if radius_factor == 1 else f", {radius_factor:g}ε"
-    return f"{several}d{depth}{factor}"
+    return f"d{depth}{factor}"
+
+
+def _choice_of_ensemble(given: dict[str, Any]) -> str:
+    if given.get("rounds") == 0:
+        return "constant"
+    several = f"{given['rounds']} × " if "rounds" in given else ""
+    loss = "" if given.get("loss", "logistic") == "logistic" else f", {given['loss']}"
+    return f"{several}{_choice(given['max_depth'], given['radius_factor'])}{loss}"
 
 
 def fits_at(grid: Grid, log: Log, method: Method, depth: int) -> dict[Setting, Fit]:
