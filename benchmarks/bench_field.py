@@ -26,6 +26,7 @@ from hardwood.solvers.result import Result
 MORE = ("magic", "bean", "page", "segment", "spambase")
 RADIUS = 0.05
 SMALL = ("haberman", "blood-transfusion", "breast-cancer")
+PAPER_BUT_WINE = tuple(name for name in datasets.PAPER_RADII if name != "wine")
 
 
 @cache
@@ -102,25 +103,27 @@ def gap_integral(result: Result, best: float, seconds: float) -> float:
     return float(np.dot(gaps, np.diff(times))) / seconds
 
 
-def early_cases() -> Iterator[tuple[str, float]]:
-    yield from instances(())
-    yield from ((name, RADIUS) for name in MORE)
+def early_cases(names: Sequence[str]) -> Iterator[tuple[str, float]]:
+    """Return data sets with their radii: those of the paper, and one for all others."""
+    yield from ((name, radius) for name in names for radius in datasets.PAPER_RADII.get(name, (RADIUS,)))
 
 
-def early(depths: Sequence[int], time_limit: float) -> str:
-    """Show what one run knows after 1 s and at its limit, beside greedy trees, with the primal gap integral."""
+def early(depth: int, names: Sequence[str], seconds: Sequence[float] = (1, 10, 60)) -> str:
+    """Show what one run knows after some seconds, beside greedy trees, with the primal gap integral over the last.
+
+    A run that has proven its tree ends earlier.
+    """
     rows = []
-    for depth in depths:
-        for name, radius in early_cases():
-            problem = Problem.from_data(*loaded(name), radius, depth)
-            greedy = best_greedy(problem)
-            result, _ = measured(Problem.from_data(*loaded(name), radius, depth), time_limit)
-            integral = f"{gap_integral(result, min(greedy, result.objective), time_limit):.2%}"
-            cells = (greedy, objective_at(result, 1.0), result.objective, result.bound)
-            rows.append((name, radius, depth, *(f"{cell:g}" for cell in cells), integral))
-            print(*rows[-1], flush=True)
-    columns = ("data", "radius", "depth", "best greedy", "after 1 s", f"after {time_limit:g} s", "bound")
-    return table((*columns, "primal gap integral"), rows)
+    for name, radius in early_cases(names):
+        problem = Problem.from_data(*loaded(name), radius, depth)
+        greedy = best_greedy(problem)
+        result, _ = measured(Problem.from_data(*loaded(name), radius, depth), seconds[-1])
+        integral = f"{gap_integral(result, min(greedy, result.objective), seconds[-1]):.2%}"
+        cells = (greedy, *(objective_at(result, limit) for limit in seconds), result.bound)
+        rows.append((name, radius, depth, *(f"{cell:g}" for cell in cells), integral))
+        print(*rows[-1], flush=True)
+    after = [f"after {limit:g} s" for limit in seconds]
+    return table(("data", "radius", "depth", "best greedy", *after, "bound", "primal gap integral"), rows)
 
 
 def early_no_attacker(depths: Sequence[int], time_limit: float) -> str:
@@ -217,8 +220,16 @@ def ablation(cases: Sequence[tuple[str, float, int]], time_limit: float) -> str:
 PARTS = {
     "proofs": lambda: proofs([("bean", RADIUS, 2), ("page", RADIUS, 3), ("segment", RADIUS, 3)], 300),
     "proofs_magic": lambda: proofs([("magic", RADIUS, 3)], 280),
-    "early": lambda: early((3,), 10.0),
-    "early_deeper": lambda: early((4,), 10.0),
+    "early": lambda: early(3, PAPER_BUT_WINE),
+    "early_wine": lambda: early(3, ("wine",)),
+    "early_more": lambda: early(3, MORE),
+    "early_deeper": lambda: early(4, SMALL),
+    "early_deeper_banknote": lambda: early(4, ("banknote-authentication",)),
+    "early_deeper_cylinder": lambda: early(4, ("cylinder-bands",)),
+    "early_deeper_diabetes": lambda: early(4, ("diabetes",)),
+    "early_deeper_ionosphere": lambda: early(4, ("ionosphere",)),
+    "early_deeper_wine": lambda: early(4, ("wine",)),
+    "early_deeper_more": lambda: early(4, MORE),
     "early_no_attacker": lambda: early_no_attacker((3,), 10.0),
     "early_no_attacker_deeper": lambda: early_no_attacker((4,), 10.0),
     "deeper": lambda: proofs([(name, radius, 4) for name, radius in instances(()) if name != "wine"], 60),

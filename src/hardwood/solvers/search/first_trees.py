@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -13,14 +14,20 @@ from hardwood.problem.problem import Problem
 from hardwood.solvers.greedy import GreedyLearner
 from hardwood.solvers.result import EndReason
 from hardwood.solvers.run import ROOT_BOUND_BUDGET, Run
-from hardwood.solvers.search.local_search import LocalSearch, greedy_trees
-from hardwood.solvers.search.model import VERY_LARGE, SearchModel
+from hardwood.solvers.search.local_search import LocalSearch, greedy_trees, random_root
+from hardwood.solvers.search.model import VERY_LARGE, SearchModel, rows_of, tree_of
 from hardwood.solvers.solve import solve
-from hardwood.tree.conversion import to_indices
+from hardwood.tree.conversion import place, to_indices
 from hardwood.tree.index_tree import IndexTree
 
 SAMPLE = 1000
 """Samples of the part that a search of a large problem starts with."""
+
+ROOTS = 12
+"""Random root splits that local search on that part starts from."""
+
+SAMPLE_DESCENTS = 120_000_000
+"""Samples that local search on that part may scan, some tenths of a second."""
 
 SAMPLE_EFFORT = 5 * 10**9
 """Samples that the proof of that part may scan."""
@@ -54,7 +61,9 @@ def find_greedy_trees(model: SearchModel, options: _core.SearchOptions, run: Run
         if _is_large(model):
             run.report(GreedyLearner().grow(problem, np.random.default_rng(run.random_state), control=run.control))
         return []
-    greedy = [] if has_looked else greedy_trees(model, options, run)
+    if _is_large(model) and model.core.shares_nothing and not _is_easy(model):
+        _descend_on_sample(problem, options, run)
+    greedy = [] if has_looked or run.should_stop() else greedy_trees(model, options, run)
     if run.bound <= run.problem.leaf_penalty and not run.should_stop():
         find = matching_bound_of_parts if has_looked else matching_bound
         bound = find(run.problem, run.budget(*ROOT_BOUND_BUDGET))
@@ -80,9 +89,7 @@ def improve_first_trees(
     problem = model.problem
     if run.should_stop() or not may_improve(model):
         return
-    # With two classes and nothing shared, greedy trees of all samples are improved faster.
-    is_easy = model.core.shares_nothing and problem.n_classes == 2 and not looks_first(problem)
-    if _is_large(model) and (model.depth == 2 or not is_easy):
+    if _is_large(model) and (model.depth == 2 or not _is_easy(model)):
         _start_from_sample(problem, run)
     if model.depth > 2 and not run.should_stop():
         LocalSearch(model, greedy, options, run, n_threads, permits).improve()
@@ -92,12 +99,40 @@ def _is_large(model: SearchModel) -> bool:
     return looks_first(model.problem) or model.n > 2 * SAMPLE
 
 
+def _is_easy(model: SearchModel) -> bool:
+    """Whether greedy trees of all samples are improved faster than trees of some: two classes, nothing shared."""
+    return model.core.shares_nothing and model.problem.n_classes == 2 and not looks_first(model.problem)
+
+
+def _part_of(problem: Problem, run: Run) -> Problem | None:
+    """Return a random part of the samples, without limits on leaves; None if it has no weight."""
+    chosen = np.sort(np.random.default_rng(run.random_state).choice(problem.n_samples, SAMPLE, replace=False))
+    if not problem.weight[chosen].any():
+        return None
+    return problem.take(chosen).replace(min_samples_leaf=0, min_weight_fraction_leaf=0.0)
+
+
+def _descend_on_sample(problem: Problem, options: _core.SearchOptions, run: Run) -> None:
+    """Report what local search finds for a random part of the samples, in less time than one descent on all takes."""
+    part = _part_of(problem, run)
+    if part is None or problem.max_depth <= 2:
+        return
+    model, random = SearchModel.of(part), np.random.default_rng(run.random_state)
+    core = _core.Reoptimiser(model.core, options, run.control)
+    starts = chain([rows_of(GreedyLearner().grow(part, random))], (random_root(model, random) for _ in range(ROOTS)))
+    for start in starts:
+        cost, rows = core.descend(model.core, start, model.depth, SAMPLE_DESCENTS)
+        if cost < model.forbidden:
+            run.report(place(tree_of(rows), part))
+        if run.should_stop() or core.effort > SAMPLE_DESCENTS:
+            return
+
+
 def _start_from_sample(problem: Problem, run: Run) -> None:
     """Report the best tree for a random part of the samples: close to the optimum for all, at a small price."""
-    chosen = np.sort(np.random.default_rng(run.random_state).choice(problem.n_samples, SAMPLE, replace=False))
-    if not problem.weight[chosen].any() or run.should_stop():
+    part = _part_of(problem, run)
+    if part is None or run.should_stop():
         return
-    part = problem.take(chosen).replace(min_samples_leaf=0, min_weight_fraction_leaf=0.0)
     limit = None if np.isinf(run.remaining()) else run.remaining() / 10
     options = {"effort": SAMPLE_EFFORT}
     answer = solve(

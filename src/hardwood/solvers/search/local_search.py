@@ -52,9 +52,9 @@ def greedy_trees(model: SearchModel, options: _core.SearchOptions, run: Run) -> 
     kept: list[IndexTree] = []
     seen: set[bytes] = set()
     grown_depth = dict.fromkeys(CRITERIA, problem.max_depth + 1)
-    # The deepest ones are mostly the best: they come first.
+    # The deepest ones are mostly the best: they come first, and of these those that count errors.
     for depth in range(problem.max_depth, 0, -1):
-        for criterion in CRITERIA:
+        for criterion in reversed(CRITERIA):
             if depth >= grown_depth[criterion]:
                 continue  # the same tree again
             if run.should_stop():
@@ -71,6 +71,15 @@ def greedy_trees(model: SearchModel, options: _core.SearchOptions, run: Run) -> 
             if criterion == CRITERIA[0]:
                 kept.insert(0, tree)
     return kept
+
+
+def random_root(model: SearchModel, random: np.random.Generator) -> IntArray:
+    """Return a split on a random end point, with plain leaves that a descent replaces."""
+    feature = int(random.integers(model.problem.n_features))
+    sample = int(random.integers(model.n))
+    last = int(model.core.n_ranks[feature]) - 2
+    threshold = min(max(0, model.core.upper_rank(sample, feature)), max(0, last))
+    return np.array([[feature, -1, -1], [threshold, -1, -1], [1, -1, -1], [2, -1, -1], [-1, 0, 0]])
 
 
 class LocalSearch:
@@ -148,11 +157,4 @@ class LocalSearch:
         for _ in range(2 * (self.model.depth - 2) ** 2 if restarts is None else restarts):
             if self._effort() > EFFORT:
                 return
-            yield self._random_root()
-
-    def _random_root(self) -> IntArray:
-        feature = int(self.random.integers(self.model.problem.n_features))
-        sample = int(self.random.integers(self.model.n))
-        last = int(self.model.core.n_ranks[feature]) - 2
-        threshold = min(max(0, self.model.core.upper_rank(sample, feature)), max(0, last))
-        return np.array([[feature, -1, -1], [threshold, -1, -1], [1, -1, -1], [2, -1, -1], [-1, 0, 0]])
+            yield random_root(self.model, self.random)
