@@ -74,10 +74,9 @@ class Place:
             weights = np.vstack(sides(self.stumps.samples, self.weight, self.stumps.ids, every))
             left, right = np.split(self.stumps.costs(weights), 2)
             value = left + right + np.array([case.given_up for case in every])
-            at = 0
-            for where, cases in self.waiting:
-                np.maximum(self.bound[where], value[at : at + len(cases)].min(), out=self.bound[where])
-                at += len(cases)
+            starts = np.cumsum([0, *(len(cases) for _, cases in self.waiting)])
+            for (where, _), least in zip(self.waiting, np.minimum.reduceat(value, starts[:-1]).tolist(), strict=True):
+                np.maximum(self.bound[where], least, out=self.bound[where])
         self.waiting = []
 
 
@@ -124,6 +123,7 @@ class Machine:
     def __init__(self, samples: Samples, depth: int | None, reader: Reader, watch: Callable[[float], None]) -> None:
         self.samples, self.reader, self.watch = samples, reader, watch
         self.offset = np.concatenate([[0], np.cumsum(samples.n_ranks)])
+        self._offset, self._n_ranks = self.offset.tolist(), samples.n_ranks.tolist()
         # Of each threshold of all features, one after another: its feature, and its number there.
         self._feature = np.repeat(np.arange(samples.p), samples.n_ranks)
         self._index = np.arange(self.offset[-1]) - self.offset[self._feature]
@@ -280,11 +280,10 @@ class Machine:
 
     def _range(self, place: Place) -> None:
         f, first, last = self.reader.numbers("III")
-        here = f"record {self.reader.n_records}, range {first}–{last} of feature {f} at place {place.number}"
-        if place.depth < 2 or f >= self.samples.p or not first <= last < self.samples.n_ranks[f]:
-            raise Unusable(f"{here}: there is no such range")
+        if place.depth < 2 or f >= self.samples.p or not first <= last < self._n_ranks[f]:
+            raise Unusable(f"{self._here(place, f, first, last)}: there is no such range")
         self.ranges[(place.depth, f)] = self.ranges.get((place.depth, f), 0) + 1
-        where = slice(int(self.offset[f]) + first, int(self.offset[f]) + last + 1)
+        where = slice(self._offset[f] + first, self._offset[f] + last + 1)
         if f not in place.shares:
             self._allocate(self.samples.n)
             place.shares[f] = np.full(self.samples.n, HALF)
@@ -294,18 +293,18 @@ class Machine:
         while True:
             kind = self._next()
             if kind is Kind.SHARES:
-                place.shares[f] = self._shares(place.shares[f], here)
+                place.shares[f] = self._shares(place.shares[f])
                 targets = {}
             elif kind is Kind.BRANCH:
                 (sample,) = self.reader.numbers("I")
                 if sample >= self.samples.n or any(sample == other for other, _ in cases.stack):
-                    raise Unusable(f"{here}: no branch on sample {sample} is possible")
+                    raise Unusable(f"{self._here(place, f, first, last)}: no branch on sample {sample} is possible")
                 cases.stack.append((sample, False))
                 targets = {}
             elif kind is Kind.CHILD and place.depth > 2:
                 side, number, target = self.reader.numbers("BIq")
                 if side > 1:
-                    raise Unusable(f"{here}: there is no side {side}")
+                    raise Unusable(f"{self._here(place, f, first, last)}: there is no side {side}")
                 case = cases.present(f, first, last, place.shares[f])
                 weight = sides(self.samples, place.weight, self._all, [case])[side][0]
                 child = self._open(number, place.depth - 1, weight)
@@ -317,14 +316,14 @@ class Machine:
                 elif len(targets) == 2:
                     settled.append(targets[0] + targets[1] + cases.given_up)
                 else:
-                    raise Refused(f"{here}: joined without a proof for both sides")
+                    raise Refused(f"{self._here(place, f, first, last)}: joined without a proof for both sides")
                 targets = {}
                 if cases.advance():
                     break
             elif kind is Kind.DROP:
                 return
             else:
-                raise Unusable(f"{here}: {kind.name} does not belong there")
+                raise Unusable(f"{self._here(place, f, first, last)}: {kind.name} does not belong there")
         if place.depth > 2:
             np.maximum(place.bound[where], min(settled), out=place.bound[where])
         else:
@@ -332,12 +331,17 @@ class Machine:
             if len(place.waiting) * self.samples.n >= NUMBERS_AT_ONCE:
                 place.scan()
 
-    def _shares(self, share: Any, here: str) -> Any:
+    def _here(self, place: Place, f: int, first: int, last: int) -> str:
+        return f"record {self.reader.n_records}, in the range {first}–{last} of feature {f} at place {place.number}"
+
+    def _shares(self, share: Any) -> Any:
         """Return new shares; the old ones stay as they are, since cases may still wait for them."""
         (length,) = self.reader.numbers("I")
         sample, value = self.reader.array(length, "<u4"), self.reader.array(length, "<u4")
         if length and int(sample.max()) >= self.samples.n:
-            raise Unusable(f"{here}: a share for sample {int(sample.max())}, which does not exist")
+            raise Unusable(
+                f"record {self.reader.n_records}: a share for sample {int(sample.max())}, which does not exist"
+            )
         share = share.copy()
         share[sample] = value
         return share
