@@ -69,8 +69,8 @@ def truths(case: Case, noise: Noise | None = None) -> Iterator[Truth]:
     """The exact boxes if no two ends can be confused by rounding, else boxes a bit too small and a bit too large."""
     exact, tests = _boxes(case), _tests(case)
     noise = noise_of_ends(case) if noise is None else noise
-    if _is_clear(exact, noise):
-        yield Truth(exact, tests)
+    if _is_clear(_cut(exact, case), noise):
+        yield Truth(_cut(exact, case), tests)
         return
     for share in (-4, 4):
         moved = {
@@ -80,7 +80,24 @@ def truths(case: Case, noise: Noise | None = None) -> Iterator[Truth]:
             ]
             for j, boxes in exact.items()
         }
-        yield Truth(moved, tests)
+        yield Truth(_cut(moved, case), tests)
+
+
+def _cut(boxes: dict[int, list[Box]], case: Case) -> dict[int, list[Box]]:
+    """Return what bounds and whole numbers leave of the boxes."""
+
+    def cut(j: int, box: Box) -> Box:
+        low, high = box
+        if j in case.minimum:
+            low = max(low, _place(case.minimum[j]))
+        if j in case.maximum:
+            high = min(high, _place(case.maximum[j]))
+        if j in case.integer:
+            low = low if low == -inf else -(-int(low) // PARTS) * PARTS
+            high = high if high == inf else int(high) // PARTS * PARTS
+        return low, high
+
+    return {j: [cut(j, box) for box in column] for j, column in boxes.items()}
 
 
 def decimal(value: float) -> Place:
@@ -193,7 +210,9 @@ def _supersets(n: int) -> list[int]:
 
 def optimum(case: Case, truth: Truth) -> Fraction:
     """Least weighted robust errors plus leaf penalty over all trees of the depth that is asked for."""
-    n, least = case.n, case.min_samples_leaf
+    n, weights = case.n, case.weights
+    # A share of weight may be missed by one part in 10^9.
+    least_weight = Fraction(case.min_weight_fraction_leaf) * sum(weights) * (1 - Fraction(1, 10**9))
     supersets = _supersets(n)
     splits = sorted(truth.splits())
     of_class = [sum(1 << i for i in range(n) if case.y[i] == c) for c in range(case.n_classes)]
@@ -202,11 +221,15 @@ def optimum(case: Case, truth: Truth) -> Fraction:
     # Without a penalty the number of leaves does not matter: one family for all of them.
     most_leaves = 1 if penalty == 0 else 1 << case.depth
 
+    def may_be_leaf(certain: int) -> bool:
+        weight = sum((weights[i] for i in range(n) if certain >> i & 1), Fraction(0))
+        return certain.bit_count() >= case.min_samples_leaf and weight >= least_weight
+
     @cache
     def families(here: int, certain: int, depth: int, is_root: bool) -> tuple[int, ...]:
         """What can be lost with at most 1, 2, ... leaves (or with any number)."""
         found = [0] * most_leaves
-        if is_root or certain.bit_count() >= least:
+        if is_root or may_be_leaf(certain):
             leaf = 0
             for members in of_class:
                 leaf |= supersets[here & ~members]

@@ -32,6 +32,8 @@ class Case:
     spelling : how the attack is written, see `checks.spelled`
     moves : by categorical column, what each category may become
     dtype : "float64", "float32" or "int64"
+    integer : columns that are said to hold whole numbers, and nothing else
+    minimum, maximum : by column, bounds that no value can pass, as decimal text
     """
 
     seed: int
@@ -46,6 +48,10 @@ class Case:
     moves: dict[int, dict[str, list[str]]] = field(default_factory=dict)
     leaf_penalty: str = "0"
     min_samples_leaf: int = 0
+    min_weight_fraction_leaf: str = "0"
+    integer: list[int] = field(default_factory=list)
+    minimum: dict[int, str] = field(default_factory=dict)
+    maximum: dict[int, str] = field(default_factory=dict)
     n_jobs: int = 1
     random_state: int = 0
     options: dict[str, Any] = field(default_factory=dict)
@@ -70,6 +76,16 @@ class Case:
         """Whether some value is missing."""
         return any(value == MISSING for row in self.X for value in row)
 
+    @property
+    def has_domain(self) -> bool:
+        """Whether something is said of the values that there are."""
+        return bool(self.integer or self.minimum or self.maximum)
+
+    @property
+    def limits_leaves(self) -> bool:
+        """Whether a leaf must hold something."""
+        return self.min_samples_leaf > 0 or self.min_weight_fraction_leaf != "0"
+
     def can_become(self, j: int) -> dict[str, list[str]]:
         """What each category that occurs in a column may be changed to, itself left out; of those that occur."""
         words = sorted({row[j] for row in self.X} - {MISSING})
@@ -92,7 +108,8 @@ class Case:
         data = json.loads(text)
         data.pop("failure", None)
         data["reach"] = [[(down, up) for down, up in row] for row in data["reach"]]
-        data["moves"] = {int(column): moves for column, moves in data["moves"].items()}
+        for name in ("moves", "minimum", "maximum"):
+            data[name] = {int(column): entry for column, entry in data.get(name, {}).items()}
         return cls(**data)
 
     def without_row(self, i: int) -> Case | None:
@@ -113,7 +130,11 @@ class Case:
             self,
             X=[row[:j] + row[j + 1 :] for row in self.X],
             reach=[row[:j] + row[j + 1 :] for row in self.reach],
-            moves={column - (column > j): moves for column, moves in self.moves.items() if column != j},
+            integer=[column - (column > j) for column in self.integer if column != j],
+            **{
+                name: {column - (column > j): entry for column, entry in getattr(self, name).items() if column != j}
+                for name in ("moves", "minimum", "maximum")
+            },
         )
 
 
@@ -152,7 +173,7 @@ def draw(seed: int) -> Case:
     depth = rng.choice([0, 1, 1, 2, 2, 2, 2, 3, 3, 4]) if n <= 7 else rng.choice([1, 1, 2, 2, 2, 3])
     penalised = rng.random() < 0.15 and depth <= 3
     weight = _weights(rng, n)
-    return Case(
+    case = Case(
         seed=seed,
         X=X,
         y=y,
@@ -169,6 +190,33 @@ def draw(seed: int) -> Case:
         random_state=rng.randrange(1000),
         options=_options(rng) if rng.random() < 0.3 else {},
     )
+    # From a generator of their own, so that a seed's other numbers stay what they were.
+    return _with_leaf_weight(_with_domain(case, random.Random(f"{seed} domain")), random.Random(f"{seed} leaf"))
+
+
+def _with_domain(case: Case, rng: random.Random) -> Case:
+    """Say of some columns that they hold whole numbers, and that their least and largest values are bounds."""
+    if case.moves or case.has_missing or case.dtype == "float32" or rng.random() < 0.8:
+        return case
+    integer, minimum, maximum = [], {}, {}
+    for j in range(case.n_features):
+        column = sorted((Fraction(row[j]), row[j]) for row in case.X)
+        is_whole = all(value.denominator == 1 and abs(value) < 2**40 for value, _ in column)
+        if is_whole and rng.random() < 0.7:
+            integer.append(j)
+        if rng.random() < 0.4:
+            minimum[j] = column[0][1]
+        if rng.random() < 0.4:
+            maximum[j] = column[-1][1]
+    return replace(case, integer=integer, minimum=minimum, maximum=maximum)
+
+
+def _with_leaf_weight(case: Case, rng: random.Random) -> Case:
+    """Demand a share of all weight in every leaf; of weights that are whole numbers, so that sums are exact."""
+    is_whole = case.weight is None or all(float(w).is_integer() for w in case.weight)
+    if case.min_samples_leaf or not is_whole or rng.random() < 0.9:
+        return case
+    return replace(case, min_weight_fraction_leaf=rng.choice(["0.07", "0.1", "0.25", "0.3", "0.5"]))
 
 
 def _column(rng: random.Random, n: int, n_classes: int, dtype: str) -> tuple[list[str], list[tuple[str, str]]]:

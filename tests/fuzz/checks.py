@@ -42,6 +42,7 @@ from hardwood import (
     robust_radius,
     solve,
 )
+from priced_cases import PricedCase
 
 ROUNDING = Fraction(1, 10**9)
 """Sums of floats may be wrong by this share of the total weight."""
@@ -90,15 +91,22 @@ def spelled(case: Case) -> AttackModel:
         return by_index if case.spelling == "names" else list(by_index.values())
 
     first = case.reach[0]
+
+    def within(model: AttackModel) -> AttackModel:
+        """The attack with what is said of the values that there are."""
+        model = model.with_integers(case.integer) if case.integer else model
+        bounds = [{j: float(end) for j, end in side.items()} for side in (case.minimum, case.maximum)]
+        return model.with_bounds(*bounds) if any(bounds) else model
+
     if case.spelling == "per class":
         specs = {c: entries(row) for c, row in enumerate(case.reach)}
         if case.unit == "raw":
-            return AttackModel.per_class(specs)
+            return within(AttackModel.per_class(specs))
         if case.seed % 2:
-            return AttackModel.fraction_of_range(AttackModel.per_class(specs))
-        return AttackModel.per_class({c: AttackModel.fraction_of_range(spec) for c, spec in specs.items()})
+            return within(AttackModel.fraction_of_range(AttackModel.per_class(specs)))
+        return within(AttackModel.per_class({c: AttackModel.fraction_of_range(spec) for c, spec in specs.items()}))
     model = AttackModel.fraction_of_range(entries(first)) if case.unit == "range" else AttackModel.parse(entries(first))
-    return model.only(range(case.n_classes)) if case.spelling == "all classes" else model
+    return within(model.only(range(case.n_classes)) if case.spelling == "all classes" else model)
 
 
 @dataclass(frozen=True)
@@ -134,6 +142,7 @@ class Trial:
             sample_weight=self.weight,
             leaf_penalty=float(case.leaf_penalty),
             min_samples_leaf=case.min_samples_leaf,
+            min_weight_fraction_leaf=float(case.min_weight_fraction_leaf),
             missing="reachable" if case.has_missing else "error",
             categorical_features=[f"f{j}" for j in case.moves] or None,
         )
@@ -198,6 +207,10 @@ def float_ends(trial: Trial) -> tuple[Any, Any]:
     with np.errstate(over="ignore"):
         low, high = X - down[trial.y], X + up[trial.y]
     low[np.isnan(X)], high[np.isnan(X)] = -inf, inf
+    for ends, bounds, inner in ((low, case.minimum, np.maximum), (high, case.maximum, np.minimum)):
+        for j, end in bounds.items():
+            ends[:, j] = inner(ends[:, j], float(end))
+    low[:, case.integer], high[:, case.integer] = np.ceil(low[:, case.integer]), np.floor(high[:, case.integer])
     return low, high
 
 
@@ -286,8 +299,8 @@ def random_tree(trial: Trial, rng: random.Random) -> Tree:
 def no_tree_beats_the_proof(trial: Trial) -> None:
     """Whatever tree is handed in, our evaluation finds no fewer errors than the proven optimum, and no false ones."""
     case = trial.case
-    if case.moves or case.has_missing or case.min_samples_leaf:
-        return
+    if case.moves or case.has_missing or case.limits_leaves or case.integer:
+        return  # of whole numbers the brute force knows only thresholds between two of them
     rng = random.Random(case.seed)
     proven = Fraction(trial.result.objective)
     for _ in range(3):
@@ -329,7 +342,7 @@ def _near_an_end(trial: Trial, tree: Tree) -> bool:
 def other_learners_keep_their_word(trial: Trial) -> None:
     """Greedy learners cost what they say, and no less than the optimum; relabelling never makes a tree worse."""
     case, problem = trial.case, trial.problem
-    if case.leaf_penalty != "0" or case.min_samples_leaf:
+    if case.leaf_penalty != "0" or case.limits_leaves:
         return
     rng = random.Random(case.seed + 1)
     learners: list[tuple[str, dict[str, Any]]] = [
@@ -430,7 +443,22 @@ def the_result_is_always_the_same(trial: Trial) -> None:
             ensure(same, f"the same call gives different trees:\n{first.tree}\n{again.tree}")
 
 
+def paying_attackers_are_beaten_exactly(trial: Trial) -> None:
+    """Against budgets, prices and one-hot groups, too, the search proves what trying every tree gives."""
+    kind, depth = PAYING[trial.case.seed // PAYING_EVERY % len(PAYING)], 1 + trial.case.seed // PAYING_EVERY // 4 % 2
+    case = PricedCase(trial.case.seed, kind)
+    result = solve(Problem.from_data(case.X, case.y, case.attack, depth), "search")
+    lost, least = sum(case.lost(result.tree)), case.tiny.optimum(depth)
+    ensure(
+        result.status is Status.OPTIMAL and result.objective == lost == least,
+        f"{kind}, depth {depth}: {result.summary()}; its tree loses {lost}, trying every tree gives {least}",
+    )
+
+
 Check = Callable[[Trial], None]
+PAYING = ("features", "prices", "once", "groups")
+PAYING_EVERY = 20
+"""Of so many cases one stands for a problem with an attacker who pays, which has the same seed."""
 CHECKS: tuple[tuple[Check, int], ...] = (
     (search_finds_the_optimum, 1),
     (judges_agree_on_the_tree, 1),
@@ -440,6 +468,7 @@ CHECKS: tuple[tuple[Check, int], ...] = (
     (examples_are_adversarial, 8),
     (files_hold_the_model, 32),
     (the_result_is_always_the_same, 16),
+    (paying_attackers_are_beaten_exactly, PAYING_EVERY),
 )
 """Checks, and of how many cases each one takes one."""
 
@@ -459,7 +488,7 @@ EXACT_SOLVERS_EVERY = 100
 def suits_the_papers_methods(case: Case) -> bool:
     """Whether the case asks for nothing that they refuse, and is small enough for all of them."""
     whole = case.weight is None or all(float(w).is_integer() and float(w) < 1000 for w in case.weight)
-    return whole and case.leaf_penalty == "0" and not case.min_samples_leaf and case.depth <= 2
+    return whole and case.leaf_penalty == "0" and not case.limits_leaves and case.depth <= 2
 
 
 def check(case: Case, *, everything: bool = False) -> None:

@@ -32,7 +32,8 @@ def exact(case: Case) -> TinyProblem:
 
 def both_can_read(case: Case) -> bool:
     whole = case.weight is None or all(float(w).is_integer() for w in case.weight)
-    plain = case.unit == "raw" and not case.moves and not case.has_missing
+    plain = case.unit == "raw" and not case.moves and not case.has_missing and not case.has_domain
+    plain = plain and case.min_weight_fraction_leaf == "0"
     return (
         whole and plain and float(case.leaf_penalty).is_integer() and case.depth <= 2 and len(list(truths(case))) == 1
     )
@@ -69,6 +70,9 @@ def test_seeds_cover_what_they_should() -> None:
     assert any(case.has_missing for case in cases)
     assert any(case.leaf_penalty != "0" for case in cases)
     assert any(case.min_samples_leaf for case in cases)
+    assert any(case.min_weight_fraction_leaf != "0" and case.depth > 1 for case in cases)
+    assert any(case.integer for case in cases)
+    assert any(case.minimum and case.maximum for case in cases)
     sizes = [
         abs(float(value)) for case in cases if not case.moves for row in case.X for value in row if value != MISSING
     ]
