@@ -198,17 +198,30 @@ def _with_domain(case: Case, rng: random.Random) -> Case:
     """Say of some columns that they hold whole numbers, and that their least and largest values are bounds."""
     if case.moves or case.has_missing or case.dtype == "float32" or rng.random() < 0.8:
         return case
+    if case.unit == "raw" and rng.random() < 0.7:
+        case = _with_counts(case, rng.randrange(case.n_features), rng)
     integer, minimum, maximum = [], {}, {}
     for j in range(case.n_features):
         column = sorted((Fraction(row[j]), row[j]) for row in case.X)
         is_whole = all(value.denominator == 1 and abs(value) < 2**40 for value, _ in column)
-        if is_whole and rng.random() < 0.7:
+        if is_whole and rng.random() < 0.8:
             integer.append(j)
         if rng.random() < 0.4:
             minimum[j] = column[0][1]
         if rng.random() < 0.4:
             maximum[j] = column[-1][1]
     return replace(case, integer=integer, minimum=minimum, maximum=maximum)
+
+
+def _with_counts(case: Case, j: int, rng: random.Random) -> Case:
+    """Let a column hold small counts, which move by fractions: as boxes they touch, as whole numbers they do not."""
+    most = rng.choice([3, 6, 12])
+    X = [[*row[:j], _as_text(Fraction(rng.randint(0, most)), case.dtype), *row[j + 1 :]] for row in case.X]
+    by_class = [_radius_text(Fraction(rng.choice(["0.5", "0.5", "0.75", "0.999", "1", "1.5"]))) for _ in case.reach]
+    same = all(row == case.reach[0] for row in case.reach)
+    radius = [by_class[0]] * len(by_class) if same else by_class
+    reach = [[*row[:j], (own, own), *row[j + 1 :]] for row, own in zip(case.reach, radius, strict=True)]
+    return replace(case, X=X, reach=reach)
 
 
 def _with_leaf_weight(case: Case, rng: random.Random) -> Case:
