@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from hardwood import _core
-from hardwood.bounds import accuracy, matching_bound, matching_bound_of_parts
+from hardwood.bounds import accuracy
+from hardwood.bounds.accuracy import matching_bound, matching_bound_of_parts
 from hardwood.problem.problem import Problem
 from hardwood.solvers import solve
 from hardwood.solvers.relabel import relabel

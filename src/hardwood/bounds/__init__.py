@@ -8,13 +8,7 @@ more than two classes), `accuracy` is the bound with its proof; `box_family` ran
 
 from __future__ import annotations
 
-from hardwood.bounds.accuracy import (
-    AccuracyBound,
-    adversarial_accuracy_bound,
-    bound_problem,
-    matching_bound,
-    matching_bound_of_parts,
-)
+from hardwood.bounds.accuracy import AccuracyBound, adversarial_accuracy_bound, bound_problem, matching_bound
 from hardwood.bounds.conflicts import conflict_pairs
 from hardwood.bounds.epsilons import EpsilonCurve, choose_epsilons, epsilon_curve
 from hardwood.bounds.feature_report import FeatureReport, bound_features, robust_feature_report
@@ -30,6 +24,5 @@ __all__ = [
     "conflict_pairs",
     "epsilon_curve",
     "matching_bound",
-    "matching_bound_of_parts",
     "robust_feature_report",
 ]

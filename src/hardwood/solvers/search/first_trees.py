@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 
 import hardwood._core as _core
-from hardwood.bounds import matching_bound, matching_bound_of_parts
+from hardwood.bounds.accuracy import matching_bound, matching_bound_of_parts
 from hardwood.problem.problem import Problem
 from hardwood.solvers.greedy import GreedyLearner
 from hardwood.solvers.result import EndReason
