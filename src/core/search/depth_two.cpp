@@ -30,7 +30,11 @@ std::unique_ptr<Node> makeDepthTwo(Workspace &work, Index level)
 
 template <class Classes>
 DepthTwo<Classes>::DepthTwo(Workspace &work, Index level)
-    : DepthTwoNode(work, level), stumps_(work), hasRanks_(work.problem.nFeatures)
+    : DepthTwoNode(work, level),
+      stumps_(work),
+      ranks_(static_cast<std::size_t>(work.problem.nFeatures)),
+      hasRanks_(work.problem.nFeatures),
+      askedRanks_(work.problem)
 {
 }
 
@@ -52,8 +56,6 @@ void DepthTwo<Classes>::fill(Span<Event const> source, Index sourceWidth)
         label_[k] = problem_.label[ids_[k]];
     for (auto &lost : lost_)
         makeRoom(lost, size_, n);
-    if (size_ < n)
-        makeRoom(ranks_, problem_.nFeatures * 2 * size_, problem_.nFeatures * 2 * n);
     std::fill(hasRanks_.begin(), hasRanks_.end(), std::uint8_t{0});
     knowsLost_ = false;
     stumps_.open(ids(), label_.view());
@@ -96,7 +98,14 @@ typename DepthTwo<Classes>::Ranks DepthTwo<Classes>::ranksOf(Index feature)
     auto const upper = problem_.upper(feature);
     if (size_ == problem_.nSamples)
         return {lower, upper};
-    auto const row = ranks_.view().part(feature * 2 * size_, 2 * size_);
+    if (auto const oldest = askedRanks_.ask(feature); oldest >= 0)
+    {
+        ranks_[static_cast<std::size_t>(oldest)] = {};
+        hasRanks_[oldest] = 0;
+    }
+    auto &kept = ranks_[static_cast<std::size_t>(feature)];
+    makeRoom(kept, 2 * size_, 2 * problem_.nSamples);
+    auto const row = kept.view().part(0, 2 * size_);
     if (hasRanks_[feature] == 0)
     {
         for (Index k = 0; k < size_; ++k)

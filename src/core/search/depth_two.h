@@ -51,8 +51,9 @@ class DepthTwo final : public DepthTwoNode
     Array<std::uint8_t> reach_;                // 1: left, 2: right, 3: both
     Array<std::uint8_t> wrong_;                // the same bits: who loses it
     std::array<Array<std::uint8_t>, 2> lost_;  // who is lost by the stump of each side
-    Array<Rank> ranks_;                        // by feature: lower ends of all places, then upper ends; see `ranksOf`
+    std::vector<Array<Rank>> ranks_;           // by feature: lower ends of all places, then upper ends; see `ranksOf`
     Array<std::uint8_t> hasRanks_;             // whether those of the feature have been copied
+    LastAsked askedRanks_;
     Array<Sample> shared_;                     // samples that reach both sides
     Array<Sides<Number>> parts_;               // what the sides charge for them
     Array<Sample> disputed_;                   // shared samples that exactly one side loses

@@ -73,32 +73,50 @@ inline Parts divide(Weight weight, Mark mark, bool toLeft, bool toRight, Share s
     return {toLeft ? (toRight ? part : weight) : 0, toRight ? (toLeft ? weight - part : weight) : 0};
 }
 
+// Which features were asked for last: what is computed for a feature is kept for all of them or, of a large table, for
+// some.
+class LastAsked
+{
+    std::size_t most_;
+    std::vector<Index> features_;  // the one that was asked for last at the end
+
+public:
+    explicit LastAsked(Problem const &problem)
+        : most_(static_cast<std::size_t>(problem.isLarge() ? std::max<Index>(4, problem.nFeatures / 8)
+                                                           : problem.nFeatures))
+    {
+    }
+    // Note that a feature is asked for; which one is to be kept no longer, -1: none.
+    Index ask(Index feature)
+    {
+        if (!features_.empty() && features_.back() == feature)
+            return -1;
+        features_.erase(std::remove(features_.begin(), features_.end(), feature), features_.end());
+        features_.push_back(feature);
+        if (features_.size() <= most_)
+            return -1;
+        auto const oldest = features_.front();
+        features_.erase(features_.begin());
+        return oldest;
+    }
+};
+
 // The share of its weight that the left child charges for a sample, by feature: where it ended at the last threshold is
 // the best first guess at the next one. On a large table only those of the features that were asked for last are kept.
 class Shares
 {
-    static constexpr Index large = 1'500'000;  // numbers of a table
-
     std::vector<Array<Share>> share_;
     std::vector<Array<Share>> written_;  // what a proof says of them, if one is written
     std::vector<std::uint8_t> mayDiffer_;
     Index nSamples_;
-    std::size_t mostKept_;
-    std::vector<Index> kept_;  // features, the one that was asked for last at the end
+    LastAsked kept_;
 
     [[nodiscard]] Span<Share> kept(Index feature)
     {
-        if (kept_.empty() || kept_.back() != feature)
+        if (auto const oldest = kept_.ask(feature); oldest >= 0)
         {
-            kept_.erase(std::remove(kept_.begin(), kept_.end(), feature), kept_.end());
-            kept_.push_back(feature);
-        }
-        if (kept_.size() > mostKept_)
-        {
-            auto const oldest = static_cast<std::size_t>(kept_.front());
-            share_[oldest] = {};
-            mayDiffer_[oldest] = 1;
-            kept_.erase(kept_.begin());
+            share_[static_cast<std::size_t>(oldest)] = {};
+            mayDiffer_[static_cast<std::size_t>(oldest)] = 1;
         }
         return in(share_, feature);
     }
@@ -116,10 +134,8 @@ public:
           written_(static_cast<std::size_t>(problem.nFeatures)),
           mayDiffer_(static_cast<std::size_t>(problem.nFeatures), 1),
           nSamples_(problem.nSamples),
-          mostKept_(static_cast<std::size_t>(problem.nFeatures))
+          kept_(problem)
     {
-        if (problem.nSamples * problem.nFeatures >= large)
-            mostKept_ = std::max<std::size_t>(2, mostKept_ / 8);
     }
     [[nodiscard]] Span<Share const> of(Index feature) { return kept(feature); }
     [[nodiscard]] Span<Share> change(Index feature)

@@ -22,6 +22,7 @@ struct PooledTree
 class Pool
 {
     static constexpr std::size_t capacity = 32;
+    static constexpr std::size_t capacityOfLarge = 8;  // a tree takes several bytes per sample
     std::vector<PooledTree> trees_;
 
     [[nodiscard]] Index newest() const
@@ -33,9 +34,9 @@ class Pool
     }
 
     // A free place, or that of the tree that was not used for the longest time.
-    PooledTree &place()
+    PooledTree &place(Problem const &problem)
     {
-        if (trees_.size() < capacity)
+        if (trees_.size() < (problem.isLarge() ? capacityOfLarge : capacity))
             return trees_.emplace_back();
         return *std::min_element(trees_.begin(), trees_.end(),
                                  [](auto const &a, auto const &b) { return a.lastUsed < b.lastUsed; });
@@ -47,7 +48,7 @@ public:
     void add(Problem const &problem, Tree const &tree)
     {
         auto const now = newest() + 1;
-        auto &pooled = place();
+        auto &pooled = place(problem);
         pooled.tree = tree;
         pooled.nLeaves = tree.nLeaves();
         pooled.lastUsed = now;

@@ -66,6 +66,9 @@ struct Problem
     {
         return upperRank.view().part(feature * nSamples, nSamples);
     }
+    // Whether the table is so large that what can be computed again is not kept for every feature.
+    [[nodiscard]] bool isLarge() const { return nSamples * nFeatures >= 1'500'000; }
+
     // The ends of a feature in order; `scratch` is for those that are not kept.
     [[nodiscard]] Span<Event const> eventsOf(Index feature, Array<Event> &scratch) const;
 
