@@ -207,3 +207,16 @@ def test_without_bootstrap_optimal_trees_are_the_optimal_tree() -> None:
     single = RobustTreeClassifier(2, attack=0.05).fit(X, y)
     assert all(tree == single.tree_ for tree in forest.trees_)
     assert forest.adversarial_score(X, y) == single.adversarial_score(X, y)
+
+
+def test_a_forest_of_a_large_table_shares_its_memory_and_leaves_it_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.random((80, 3))
+    y, before = (X[:, 0] > 0.5).astype(int), X.copy()
+    forests = []
+    for most in (10**9, 10):
+        monkeypatch.setattr("hardwood.estimators.ensembles.MOST_CELLS_KEPT", most)
+        forests.append(RobustForestClassifier(3, attack=0.01, max_depth=3, random_state=0).fit(X, y))
+        assert X.flags.writeable
+        np.testing.assert_array_equal(X, before)
+    assert forests[0].trees_ == forests[1].trees_

@@ -11,12 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 from hardwood.arrays import FloatArray
 from hardwood.attack.model import AttackModel
 from hardwood.data.categories import CategoryEncoding
+from hardwood.data.frames import Table
 from hardwood.ensembles.model_file import EnsembleModel
 from hardwood.ensembles.radius import radius_brackets
 from hardwood.ensembles.scores import Ensemble
 from hardwood.ensembles.verification import Robustness, robustness, warn_of_undecided
 from hardwood.estimators.base import BaseRobustClassifier
 from hardwood.problem.problem import Problem, prepare
+from hardwood.solvers.solve import MOST_CELLS_KEPT
 
 QUICK_LOOK = 0.005
 """Seconds that `adversarial_score_bounds` spends on a sample at most."""
@@ -56,6 +58,8 @@ class BaseRobustEnsemble(BaseRobustClassifier):
             missing=self.missing,
             categorical_features=CategoryEncoding.fit(X, self.categorical_features),
             keep_weightless=False,
+            # Nothing that is learned keeps the problem.
+            may_share=isinstance(table, Table) and table.values.size > MOST_CELLS_KEPT,
         )
         return problem, problem.known_attack
 
