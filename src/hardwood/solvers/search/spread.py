@@ -41,7 +41,8 @@ class Ledger:
     """What is proven of each candidate of the root, in parts of a weight."""
 
     def __init__(self, n_candidates: Sequence[int]) -> None:
-        self.bound: list[IntArray] = [np.zeros(n, np.int64) for n in n_candidates]
+        self._all = np.zeros(sum(n_candidates), np.int64)
+        self.bound: list[IntArray] = np.split(self._all, np.cumsum(n_candidates)[:-1])  # of each feature: views
 
     def note(self, settled: Sequence[Settled]) -> None:
         """Raise what is known."""
@@ -62,13 +63,12 @@ class Ledger:
 
     def settled_share(self, cutoff: int) -> float:
         """Return the share of the candidates that is settled for a cutoff."""
-        total = sum(map(len, self.bound))
-        return sum(int((bound >= cutoff).sum()) for bound in self.bound) / max(1, total)
+        return int(np.count_nonzero(self._all >= cutoff)) / max(1, self._all.size)
 
     @property
     def least(self) -> int | None:
         """What is proven of every candidate; None where there is none."""
-        return min((int(bound.min()) for bound in self.bound if len(bound)), default=None)
+        return int(self._all.min()) if self._all.size else None
 
 
 class Team(Protocol):
