@@ -20,6 +20,7 @@ from hardwood.proofs.checkpoint import Checkpoint, CheckpointInUseError, Checkpo
 from hardwood.proofs.members import note, pack, read_members, read_note
 from hardwood.proofs.writer import write_proof
 from hardwood.solvers.result import Status
+from hardwood.solvers.search import helping, spread
 from proofs.test_proofs import places
 
 SEED = 20261117
@@ -104,6 +105,33 @@ def test_three_hundred_problems_in_random_sittings(first: int, tmp_path: Path) -
     assert sum(check_cuts(seed, tmp_path / "run.hwp") for seed in range(first, first + 50)) > 20
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::hardwood.proofs.checkpoint.CheckpointWarning")
+def test_sittings_in_which_threads_help_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # However short the searches are. When they break off, and who helps whom, is a matter of the moment.
+    monkeypatch.setattr(helping, "LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(spread, "POLL", 0.001)
+    monkeypatch.setattr(module, "PACE", (0.01, 0.01, 0.0))
+    cuts = twins = 0
+    for seed in range(20):
+        rng = random.Random(f"{SEED} {seed} help")
+        X = np.random.default_rng([SEED, seed]).integers(0, 60, (80, 4)) / 10
+        y = (X[:, 0] + np.random.default_rng([SEED, seed, 1]).normal(0, 8, 80) > 3).astype(int)
+        problem, path = Problem.from_data(X, y, 0.1, 4), tmp_path / f"{seed}.hwp"
+        for _ in range(rng.randrange(4)):
+            stopped = solve(problem, checkpoint=path, n_jobs=12, time_limit=0.3 * rng.random())
+            if stopped.status is Status.OPTIMAL:
+                break
+            break_off(path, rng)
+            cuts += 1
+        result = solve(problem, checkpoint=path, n_jobs=12)
+        assert (result.objective, result.status) == (solve(problem).objective, Status.OPTIMAL), seed
+        verdict = hardwood_checker.check(path, X, y)
+        assert verdict.is_optimal, seed
+        twins += verdict.records.get("TWIN", 0)
+    print(f"seed {SEED}: {cuts} sittings broke off, helpers proved {twins} claims")
+
+
 def stopped_search(path: Path, depth: int = 3) -> tuple[Any, Any, Problem]:
     rng = np.random.default_rng(SEED)
     X = rng.integers(0, 60, (200, 3)) / 10
@@ -126,6 +154,14 @@ def test_a_stopped_search_goes_on_where_it_was(tmp_path: Path) -> None:
     verdict = hardwood_checker.check(tmp_path / "run.hwp", X, y)
     assert verdict.is_optimal
     assert verdict.records["RESET"] == 1  # the second sitting went on with the stream of the first
+
+
+def test_a_sitting_without_time_leaves_what_is_there(tmp_path: Path) -> None:
+    _, _, problem = stopped_search(tmp_path / "run.hwp")
+    before = (tmp_path / "run.hwp").read_bytes()
+    assert solve(problem, checkpoint=tmp_path / "run.hwp", time_limit=0).status is Status.FEASIBLE
+    assert (tmp_path / "run.hwp").read_bytes().startswith(before)
+    assert solve(problem, checkpoint=tmp_path / "run.hwp").objective == solve(problem).objective
 
 
 def test_good_trees_are_not_looked_for_again_and_again(tmp_path: Path) -> None:

@@ -182,7 +182,8 @@ def spread_search(run: Run) -> None:
 class _Spread:
     def __init__(self, model: SearchModel, run: Run, team: Team, saved: SavedSearch | None) -> None:
         self.model, self.run, self.team, self.saved = model, run, team, saved
-        candidates = _core.RootSearch(model.core, core_options(run.options), model.depth, 1, run.control)
+        # Whatever the time: a core that was stopped before it looked for candidates would know of none.
+        candidates = _core.RootSearch(model.core, core_options(run.options), model.depth, 1, _core.Control())
         self.ledger = Ledger([candidates.n_candidates(j) for j in range(model.problem.n_features)])
         self.best = model.in_parts(run.best_objective)
         self.doing: dict[str, Duty] = {}
