@@ -291,6 +291,16 @@ def test_a_search_that_is_stopped_has_settled_nothing_falsely() -> None:
     assert settled < items
 
 
+@pytest.mark.parametrize("depth", [2, 3])
+def test_a_search_that_was_stopped_before_it_began_has_not_finished(depth: int) -> None:
+    search = _core.RootSearch(random_case(3, most=40).core(), _core.SearchOptions(), depth, 1, _core.Control(0.0))
+    search.start(10**5, 10**5)
+    is_running = True
+    while is_running:
+        _, settled, items, is_running = search.wait(0.05)
+    assert settled < items
+
+
 def n_candidates_of(case: Case, feature: int) -> int:
     """Count the thresholds that matter: in the order of ends, an upper one followed by a lower one."""
     n = len(case.label)

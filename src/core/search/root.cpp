@@ -213,7 +213,8 @@ void RootSearch::start(Weight target, Weight best, std::optional<std::vector<Roo
         items_.assign(parts->begin(), parts->end());
     else
         makeItems();
-    nItems_ = static_cast<Index>(items_.size());
+    // Who is stopped while the thresholds of the root are listed knows only some of them: with these, it is not done.
+    nItems_ = static_cast<Index>(items_.size()) + (workers_.front()->shouldStop() ? 1 : 0);
     nSettled_ = nBusy_ = 0;
     nIdle_ = 0;
     nRunning_ = static_cast<Index>(workers_.size());
