@@ -420,8 +420,13 @@ class Reoptimiser:
     """Exact re-optimisation of the subtrees of a tree."""
 
     def __init__(self, problem: SearchProblem, options: SearchOptions, control: Control) -> None: ...
-    def descend(self, problem: SearchProblem, rows: IntArray, depth: int, effort: int) -> tuple[int, IntArray]:
-        """Re-optimise subtrees until none improves; each may scan `effort` samples. Returns cost and tree."""
+    def descend(
+        self, problem: SearchProblem, rows: IntArray, depth: int, reach: int, effort: int
+    ) -> tuple[int, IntArray]:
+        """Re-optimise subtrees of at most `reach` (2 or 3) levels of splits until none improves.
+
+        Each may scan `effort` samples. Returns cost and tree.
+        """
     def cost_of(self, problem: SearchProblem, rows: IntArray) -> int:
         """Cost of a tree; `forbidden` if a leaf is too small."""
     @property

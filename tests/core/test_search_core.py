@@ -235,7 +235,7 @@ def test_re_optimisation_never_makes_a_tree_worse_and_ends_where_no_subtree_can_
         rows = np.array([[feature, -1, -1], [threshold, -1, -1], [1, -1, -1], [2, -1, -1], [-1, 0, 1]])
         start = cost_of(nested_of(rows), case)
         assert reoptimiser.cost_of(core, rows) == start
-        cost, better = reoptimiser.descend(core, rows, 2, 10**9)
+        cost, better = reoptimiser.descend(core, rows, 2, 2, 10**9)
         assert cost <= start
         if cost < case.forbidden:
             assert cost == cost_of(nested_of(better), case)
@@ -244,12 +244,28 @@ def test_re_optimisation_never_makes_a_tree_worse_and_ends_where_no_subtree_can_
             assert min(cost, leaf) == best_of_depth_two(case), f"seed {seed}"
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_larger_steps_end_no_higher_than_where_they_begin_and_their_cost_is_true(seed: int) -> None:
+    case = random_case(seed, most=30)
+    core = case.core()
+    rows = np.array([[0, -1, -1], [0, -1, -1], [1, -1, -1], [2, -1, -1], [-1, 0, 1]])
+    reoptimiser = _core.Reoptimiser(core, _core.SearchOptions(), _core.Control())
+    small, tree = reoptimiser.descend(core, rows, 4, 2, 10**9)
+    large, tree = reoptimiser.descend(core, tree, 4, 3, 10**9)
+    assert large <= small, f"seed {seed}"
+    if large < case.forbidden:
+        assert large == cost_of(nested_of(tree), case), f"seed {seed}"
+    for reach in (1, 4):
+        with pytest.raises(ValueError, match="reach must be 2 or 3"):
+            reoptimiser.descend(core, rows, 4, reach, 1)
+
+
 def test_re_optimisation_without_effort_changes_nothing_for_the_worse() -> None:
     for seed in range(30):
         case = random_case(seed, most=12)
         core = case.core()
         rows = np.array([[0, -1, -1], [0, -1, -1], [1, -1, -1], [2, -1, -1], [-1, 0, 1]])
-        cost, _ = _core.Reoptimiser(core, _core.SearchOptions(), _core.Control()).descend(core, rows, 4, 0)
+        cost, _ = _core.Reoptimiser(core, _core.SearchOptions(), _core.Control()).descend(core, rows, 4, 3, 0)
         assert cost <= cost_of(nested_of(rows), case)
 
 
@@ -461,7 +477,7 @@ def test_better_splits_above_subtrees_only_improve_first_trees() -> None:
         costs = []
         for use_resplit in (False, True):
             options = _core.SearchOptions(use_resplit=use_resplit)
-            cost, rows = _core.Reoptimiser(core, options, _core.Control()).descend(core, start, 3, 10**9)
+            cost, rows = _core.Reoptimiser(core, options, _core.Control()).descend(core, start, 3, 2, 10**9)
             assert cost_of(nested_of(rows), case) == cost, f"seed {seed}"
             costs.append(cost)
         optimum, _ = solved(case, 3, _core.SearchOptions())

@@ -190,3 +190,15 @@ def test_weights_that_are_fractions_of_powers_of_two_are_not_rounded() -> None:
     assert result.bound == result.objective
     uneven = Problem.from_data(X, y, 0.05, 2, sample_weight=weight / 3)
     assert 0 < SearchModel.of(uneven).resolution < 1e-12
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_looking_for_trees_between_spells_changes_no_answer(n_jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hardwood.solvers.search.root.FIRST_SPELL", 1000)
+    for seed in range(6):
+        rng = np.random.default_rng([seed, 23])
+        problem = Problem.from_data(rng.random((60, 4)), rng.integers(0, 3, 60), 0.05, 4)
+        plain = solve(problem, "search", options={"use_deep_steps": False})
+        spells = solve(problem, "search", n_jobs=n_jobs)
+        assert spells.status is Status.OPTIMAL
+        assert (spells.objective, spells.bound) == (plain.objective, plain.bound), f"seed {seed}"

@@ -292,19 +292,22 @@ void bindReoptimiser(nb::module_ &m)
              nb::arg("control"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 4>())
         .def(
             "descend",
-            [](Reoptimiser &self, Problem const &problem, In<std::int64_t, 2> const &rows, Index depth, Index effort)
+            [](Reoptimiser &self, Problem const &problem, In<std::int64_t, 2> const &rows, Index depth, Index reach,
+               Index effort)
             {
+                require(reach >= 2 && reach <= Reoptimiser::deepestStep, "reach must be 2 or 3");
                 auto tree = treeOf(rows, problem);
                 Weight cost = 0;
                 {
                     nb::gil_scoped_release release;
-                    cost = self.descend(tree, depth, effort);
+                    cost = self.descend(tree, depth, reach, effort);
                 }
                 raisePending();
                 return nb::make_tuple(cost, rowsOf(tree));
             },
-            nb::arg("problem"), nb::arg("rows").noconvert(), nb::arg("depth"), nb::arg("effort"),
-            "Re-optimise subtrees until none improves; each may scan `effort` samples. Returns cost and tree.")
+            nb::arg("problem"), nb::arg("rows").noconvert(), nb::arg("depth"), nb::arg("reach"), nb::arg("effort"),
+            "Re-optimise subtrees of at most `reach` levels of splits until none improves; each may scan `effort` "
+            "samples. Returns cost and tree.")
         .def(
             "cost_of",
             [](Reoptimiser &self, Problem const &problem, In<std::int64_t, 2> const &rows)

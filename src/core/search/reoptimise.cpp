@@ -3,11 +3,7 @@
 namespace hardwood::search
 {
 Reoptimiser::Reoptimiser(Problem const &problem, Options const &options, Control &control)
-    : problem_(problem),
-      work_(problem, options, control),
-      node_(work_.root(2)),
-      weight_(problem.nSamples),
-      isLost_(problem.nSamples)
+    : problem_(problem), work_(problem, options, control), weight_(problem.nSamples), isLost_(problem.nSamples)
 {
     work_.askCaller();
 }
@@ -100,19 +96,19 @@ Reoptimiser::Arrivals Reoptimiser::weighAt(Tree const &tree, Index node)
 }
 
 // Hand the search the samples that reach the node and are not lost elsewhere.
-void Reoptimiser::openAt(Tree const &tree, Index node)
+void Reoptimiser::openAt(Tree const &tree, Index node, Node &search)
 {
     auto const here = weighAt(tree, node);
     std::fill(work_.member.begin(), work_.member.end(), std::uint8_t{0});
     for (Index i = 0; i < problem_.nSamples; ++i)
-        node_.setCertain(i, false);
+        search.setCertain(i, false);
     for (auto const [i, isCertain] : here)
     {
         work_.member[i] = weight_[i] > 0 || problem_.minLeaf > 0 ? 1 : 0;
-        node_.setCertain(i, isCertain);
+        search.setCertain(i, isCertain);
     }
-    node_.open(problem_.events.view(), 2 * problem_.nSamples);
-    node_.weigh(weight_.view());
+    search.open(problem_.events.view(), 2 * problem_.nSamples);
+    search.weigh(weight_.view());
 }
 
 // Find the best split of the node for the two subtrees that it has; whether the tree got cheaper. Along the ends of a
@@ -167,15 +163,29 @@ bool Reoptimiser::takeIfCheaper(Tree &tree, Tree replaced, Weight &cost)
     return true;
 }
 
-// Solve the subtree below the node, given the rest of the tree; whether the tree got cheaper.
-bool Reoptimiser::replaceAt(Tree &tree, Index node, Weight &cost, Index effort)
+// What the subtree below the node costs of the tree's cost, after `weighAt`: the rest is lost elsewhere.
+Weight Reoptimiser::costAt(Tree const &tree, Index node, Weight cost) const
 {
-    openAt(tree, node);
+    if (cost >= problem_.forbidden)
+        return problem_.forbidden;
+    auto rest = problem_.penalty * (tree.nLeaves() - tree.subtreeAt(node).nLeaves());
+    for (Index i = 0; i < problem_.nSamples; ++i)
+        rest += isLost_[i] != 0 ? problem_.weight[i] : 0;
+    return cost - rest;
+}
+
+// Solve the subtree below the node, given the rest of the tree; whether the tree got cheaper.
+bool Reoptimiser::replaceAt(Tree &tree, Index node, Weight &cost, Index reach, Index effort)
+{
+    auto *&search = node_[static_cast<std::size_t>(reach)];
+    if (search == nullptr)
+        search = &work_.root(reach);
+    openAt(tree, node, *search);
     work_.setEffort(effort);
-    auto const best = node_.solve(problem_.forbidden, false);
-    if (best >= problem_.forbidden)
+    auto const present = costAt(tree, node, cost);
+    if (search->solve(present, false) >= present)
         return false;
-    return takeIfCheaper(tree, tree.withSubtree(node, node_.best()), cost);
+    return takeIfCheaper(tree, tree.withSubtree(node, search->best()), cost);
 }
 
 std::vector<Index> Reoptimiser::nodesAt(Tree const &tree, Index level)
@@ -196,35 +206,35 @@ std::vector<Index> Reoptimiser::nodesAt(Tree const &tree, Index level)
     return found;
 }
 
-Weight Reoptimiser::descend(Tree &tree, Index depth, Index effort)
+// One round over the tree: subtrees that fill what is left of the depth, then splits above and leaves that may be
+// split, from the bottom up. Whether anything got cheaper.
+bool Reoptimiser::improve(Tree &tree, Weight &cost, Index depth, Index reach, Index effort)
 {
-    auto cost = costOf(tree);
-    work_.setEffort(effort);
-    auto const lowest = std::max<Index>(0, depth - 2);
-    for (bool improved = true; improved;)
+    auto const before = cost;
+    auto const lowest = std::max<Index>(0, depth - reach);
+    for (Index level = lowest; level >= 0; --level)
     {
-        improved = false;
-        // Subtrees that fill what is left of the depth, then splits above and leaves that may be split, from the
-        // bottom up.
-        for (Index level = lowest; level >= 0; --level)
+        auto nodes = nodesAt(tree, level);
+        for (std::size_t k = 0; k < nodes.size(); ++k)
         {
-            auto nodes = nodesAt(tree, level);
-            for (std::size_t k = 0; k < nodes.size(); ++k)
-            {
-                work_.setEffort(effort);
-                if (work_.shouldStop())
-                    return cost;
-                auto const keepsSubtrees = level < lowest && !tree.nodes()[nodes[k]].isLeaf();
-                if (keepsSubtrees && !work_.options.useResplit)
-                    continue;
-                if (keepsSubtrees ? resplitAt(tree, nodes[k], cost) : replaceAt(tree, nodes[k], cost, effort))
-                {
-                    improved = true;
-                    nodes = nodesAt(tree, level);  // the same ones, with other numbers
-                }
-            }
+            work_.setEffort(effort);
+            if (work_.shouldStop())
+                return false;
+            auto const keepsSubtrees = level < lowest && !tree.nodes()[nodes[k]].isLeaf();
+            if (keepsSubtrees && !work_.options.useResplit)
+                continue;
+            if (keepsSubtrees ? resplitAt(tree, nodes[k], cost) : replaceAt(tree, nodes[k], cost, reach, effort))
+                nodes = nodesAt(tree, level);  // the same ones, with other numbers
         }
     }
+    return cost < before;
+}
+
+Weight Reoptimiser::descend(Tree &tree, Index depth, Index reach, Index effort)
+{
+    auto cost = costOf(tree);
+    for (Index step = 2; step <= std::min(reach, std::max<Index>(2, depth - 1));)
+        step = improve(tree, cost, depth, step, effort) ? 2 : step + 1;
     return cost;
 }
 }  // namespace hardwood::search

@@ -1,10 +1,10 @@
 // Good trees early: exact re-optimisation of subtrees.
 //
 // Fix a tree except for the subtree below one node. Samples that reach a wrong leaf elsewhere are lost whatever the
-// subtree does, so they have weight 0 in it; the best subtree of depth at most 2 for the others is found exactly, or as
-// far as a budget goes. A split above such subtrees is replaced by the best one for the two subtrees that it has, in
-// one pass over the ends of each feature. Doing this for one node after the other never makes the tree worse; it is
-// repeated until nothing improves.
+// subtree does, so they have weight 0 in it; the best subtree of depth at most 2 (or 3, which takes long) for the
+// others is found exactly, or as far as a budget goes: only what is cheaper than the present one is looked for. A split
+// above such subtrees is replaced by the best one for the two subtrees that it has, in one pass over the ends of each
+// feature. Doing this for one node after the other never makes the tree worse; it is repeated until nothing improves.
 #pragma once
 
 #include "search/node.h"
@@ -13,6 +13,10 @@ namespace hardwood::search
 {
 class Reoptimiser
 {
+public:
+    static constexpr Index deepestStep = 3;
+
+private:
     // Who reaches a node, and whether it reaches no other one of its level.
     struct Arrival
     {
@@ -23,7 +27,7 @@ class Reoptimiser
 
     Problem const &problem_;
     Workspace work_;
-    Node &node_;
+    std::array<Node *, deepestStep + 1> node_{};  // by depth
     Array<Weight> weight_;
     Array<std::uint8_t> isLost_;
 
@@ -31,10 +35,12 @@ class Reoptimiser
     void walk(Tree const &tree, Visit visit) const;
     [[nodiscard]] static std::vector<Index> nodesAt(Tree const &tree, Index level);
     [[nodiscard]] Arrivals weighAt(Tree const &tree, Index node);
-    void openAt(Tree const &tree, Index node);
+    void openAt(Tree const &tree, Index node, Node &search);
     [[nodiscard]] bool resplitAt(Tree &tree, Index node, Weight &cost);
     [[nodiscard]] bool takeIfCheaper(Tree &tree, Tree replaced, Weight &cost);
-    [[nodiscard]] bool replaceAt(Tree &tree, Index node, Weight &cost, Index effort);
+    [[nodiscard]] Weight costAt(Tree const &tree, Index node, Weight cost) const;
+    [[nodiscard]] bool replaceAt(Tree &tree, Index node, Weight &cost, Index reach, Index effort);
+    [[nodiscard]] bool improve(Tree &tree, Weight &cost, Index depth, Index reach, Index effort);
 
 public:
     Reoptimiser(Problem const &problem, Options const &options, Control &control);
@@ -43,8 +49,8 @@ public:
     [[nodiscard]] Weight costOf(Tree const &tree);
 
     // Improve the tree of at most `depth` splits on a path until nothing improves or the search must stop; each
-    // re-optimisation may scan so many samples. Returns the cost.
-    Weight descend(Tree &tree, Index depth, Index effort);
+    // re-optimisation may scan so many samples. Subtrees have at most `reach` levels of splits. Returns the cost.
+    Weight descend(Tree &tree, Index depth, Index reach, Index effort);
 
     // Samples scanned so far: a clock that does not depend on the machine.
     [[nodiscard]] Index effort() const { return work_.scans() * problem_.nSamples; }

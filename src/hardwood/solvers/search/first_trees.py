@@ -14,7 +14,7 @@ from hardwood.problem.problem import Problem
 from hardwood.solvers.greedy import GreedyLearner
 from hardwood.solvers.result import EndReason
 from hardwood.solvers.run import ROOT_BOUND_BUDGET, Run
-from hardwood.solvers.search.local_search import LocalSearch, greedy_trees, random_root
+from hardwood.solvers.search.local_search import REACH, LocalSearch, greedy_trees, random_root
 from hardwood.solvers.search.model import VERY_LARGE, SearchModel, rows_of, tree_of
 from hardwood.solvers.solve import solve
 from hardwood.tree.conversion import place, to_indices
@@ -92,7 +92,7 @@ def improve_first_trees(
     if _is_large(model) and (model.depth == 2 or not _is_easy(model)):
         _start_from_sample(problem, run)
     if model.depth > 2 and not run.should_stop():
-        LocalSearch(model, greedy, options, run, n_threads, permits).improve()
+        LocalSearch(model, options, run, [run.random_state], n_threads, permits).improve(greedy)
 
 
 def _is_large(model: SearchModel) -> bool:
@@ -121,7 +121,7 @@ def _descend_on_sample(problem: Problem, options: _core.SearchOptions, run: Run)
     core = _core.Reoptimiser(model.core, options, run.control)
     starts = chain([rows_of(GreedyLearner().grow(part, random))], (random_root(model, random) for _ in range(ROOTS)))
     for start in starts:
-        cost, rows = core.descend(model.core, start, model.depth, SAMPLE_DESCENTS)
+        cost, rows = core.descend(model.core, start, model.depth, REACH, SAMPLE_DESCENTS)
         if cost < model.forbidden:
             run.report(place(tree_of(rows), part))
         if run.should_stop() or core.effort > SAMPLE_DESCENTS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import chain
+from itertools import chain, repeat
 
 import numpy as np
 
@@ -26,6 +26,18 @@ EFFORT_OF_STARTS = 2_000_000_000
 EFFORT_OF_A_STEP = 500_000_000
 """Samples that one re-optimisation of a subtree may scan, about half a second: what is exact for a few thousand samples
 would take minutes for more."""
+
+REACH, DEEP_REACH = 2, 3
+"""Levels of splits of the subtrees that are re-optimised, and in the end for the best trees, if they have more."""
+
+MOST_DEEP = 8
+"""So many trees of different costs are improved by deep steps, as long as fewer samples than `EFFORT` were scanned."""
+
+RESTARTS = (2, 10)
+"""Random roots at depth 3, and times the square of the depth less 2 below that."""
+
+ROOTS_OF_ROUND, DEEP_OF_ROUND, MOST_ROUNDS = 10, 4, 1000
+"""Random roots of a round of looking further, the best of them that take deep steps, and rounds at most."""
 
 TIME = 0.3
 """Share of the time that is left, where there is a limit."""
@@ -82,16 +94,20 @@ def random_root(model: SearchModel, random: np.random.Generator) -> IntArray:
     return np.array([[feature, -1, -1], [threshold, -1, -1], [1, -1, -1], [2, -1, -1], [-1, 0, 0]])
 
 
+StartRows = tuple[IntArray, int]
+"""Rows of a tree, and the levels of splits of the subtrees that are to be re-optimised."""
+
+
 class LocalSearch:
-    """Subtree re-optimisation from several starts; one thread is deterministic for a ``random_state``.
+    """Subtree re-optimisation from several starts; one thread is deterministic for a seed.
 
     Parameters
     ----------
     model : SearchModel
-    greedy : sequence of IndexTree
-        To start from, beside the best tree that the run knows.
     options : SearchOptions
     run : Run
+    seed : sequence of int
+        Of random starts.
     n_threads : int
     permits : Semaphore or None
         What a thread needs to improve a start: others may be of use elsewhere at first.
@@ -100,61 +116,102 @@ class LocalSearch:
     def __init__(
         self,
         model: SearchModel,
-        greedy: Sequence[IndexTree],
         options: _core.SearchOptions,
         run: Run,
+        seed: Sequence[int],
         n_threads: int = 1,
         permits: threading.Semaphore | None = None,
     ) -> None:
         self.model = model
-        self.greedy = greedy
         self.run = run
         self.control = run.budget(np.inf, TIME)
         self.cores = [_core.Reoptimiser(model.core, options, self.control) for _ in range(n_threads)]
         self.permits = threading.Semaphore(n_threads) if permits is None else permits
-        self.random = np.random.default_rng(run.random_state)
+        self.random = np.random.default_rng(seed)
         self._lock = threading.Lock()
-        self._to_do = chain(self._starts(), self._random_roots())
+        self._found: list[tuple[int, IntArray]] = []
 
-    def improve(self) -> None:
-        """Report the best trees found from greedy starts, from what is known and from random roots."""
+    @property
+    def takes_deep_steps(self) -> bool:
+        """Whether trees have subtrees of depth 3, and these are improved, too."""
+        return self.model.depth > DEEP_REACH and bool(self.run.options["use_deep_steps"])
+
+    def improve(self, greedy: Sequence[IndexTree]) -> None:
+        """Report the best trees found from what is known, greedy starts and random roots."""
+        shallow = chain(self._known_starts(greedy), self._random_starts())
+        self._improve_all(chain(shallow, self._deep_starts(MOST_DEEP, EFFORT)))
+
+    def look_further(self, effort: int) -> None:
+        """Report the best trees found from more random roots, as long as fewer samples were scanned."""
+        self._improve_all(self._further_starts(effort))
+
+    def _improve_all(self, starts: Iterator[StartRows]) -> None:
         if len(self.cores) == 1:
-            self._improve_starts(self.cores[0])  # the caller's own thread answers to Ctrl-C
+            self._improve_some(self.cores[0], starts)  # the caller's own thread answers to Ctrl-C
             return
         with ThreadPoolExecutor(len(self.cores)) as threads:
-            for _ in threads.map(self._improve_starts, self.cores):
-                pass
+            try:
+                for _ in threads.map(self._improve_some, self.cores, repeat(starts)):
+                    pass
+            finally:
+                self.control.request_stop()  # after Ctrl-C nobody waits for the other threads
 
-    def _improve_starts(self, core: _core.Reoptimiser) -> None:
-        """Re-optimise subtrees of depth at most 2, of one start after the other, until none improves."""
-        while not self.control.stopped:
+    def _improve_some(self, core: _core.Reoptimiser, starts: Iterator[StartRows]) -> None:
+        """Re-optimise subtrees of one start after the other until none improves."""
+        while True:
             with self.permits:
                 with self._lock:
-                    start = None if self.run.should_stop() else next(self._to_do, None)
+                    is_over = self.run.should_stop() or self.control.stopped
+                    start = None if is_over else next(starts, None)
                 if start is None:
                     return
-                cost, rows = core.descend(self.model.core, start, self.model.depth, EFFORT_OF_A_STEP)
+                rows, reach = start
+                cost, rows = core.descend(self.model.core, rows, self.model.depth, reach, EFFORT_OF_A_STEP)
                 with self._lock:
                     if cost < self.model.forbidden:
                         report_if_cheap(cost, tree_of(rows), self.model, self.run)
+                        self._found.append((cost, rows))
 
     def _effort(self) -> int:
         """Return how many samples were scanned so far."""
         return sum(core.effort for core in self.cores)
 
-    def _starts(self) -> Iterator[IntArray]:
+    def _known_starts(self, greedy: Sequence[IndexTree]) -> Iterator[StartRows]:
         """Yield the best tree that is known and the greedy ones."""
         if self.run.best_index_tree is not None:
-            yield rows_of(relabel(self.run.best_index_tree, self.model.problem, self.run.control))
-        for tree in self.greedy:
+            yield rows_of(relabel(self.run.best_index_tree, self.model.problem, self.run.control)), REACH
+        for tree in greedy:
             if self._effort() > EFFORT_OF_STARTS:
                 return
-            yield rows_of(tree)
+            yield rows_of(tree), REACH
 
-    def _random_roots(self) -> Iterator[IntArray]:
+    def _random_starts(self) -> Iterator[StartRows]:
         """Yield splits on random end points, with plain leaves that the descent replaces."""
         restarts = self.run.options["restarts"]
-        for _ in range(2 * (self.model.depth - 2) ** 2 if restarts is None else restarts):
+        if restarts is None:
+            restarts = RESTARTS[self.model.depth > DEEP_REACH] * (self.model.depth - 2) ** 2
+        for _ in range(restarts):
             if self._effort() > EFFORT:
                 return
-            yield random_root(self.model, self.random)
+            yield random_root(self.model, self.random), REACH
+
+    def _deep_starts(self, most: int, effort: int) -> Iterator[StartRows]:
+        """Yield the best trees that were found, of different costs, for larger subtrees; the first one in any case."""
+        if not self.takes_deep_steps:
+            return
+        limit = self._effort() + effort
+        best = dict(self._found)
+        for k, cost in enumerate(sorted(best)[:most]):
+            if k > 0 and self._effort() > limit:
+                return
+            yield best[cost], DEEP_REACH
+
+    def _further_starts(self, effort: int) -> Iterator[StartRows]:
+        """Yield random roots, and of each round the best trees again."""
+        for _ in range(MOST_ROUNDS):
+            if self._effort() > effort:
+                return
+            self._found.clear()
+            for _ in range(ROOTS_OF_ROUND):
+                yield random_root(self.model, self.random), REACH
+            yield from self._deep_starts(DEEP_OF_ROUND, effort)

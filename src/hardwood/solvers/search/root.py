@@ -8,6 +8,7 @@ from math import inf
 from hardwood import _core
 from hardwood.arrays import IntArray
 from hardwood.solvers.run import Run
+from hardwood.solvers.search.local_search import DEEP_REACH, LocalSearch
 from hardwood.solvers.search.model import SearchModel, tree_of
 from hardwood.solvers.search.scout import Scout
 
@@ -16,6 +17,16 @@ POLL = 0.05
 
 MANY_STEPS = 2000
 """From so many errors on, the last per cent of the bound are proven in stages of their own."""
+
+FIRST_SPELL, LATER_SPELLS = 2 * 10**8, 4
+"""Samples that a thread scans in the last stage, a few seconds, before better trees are looked for; and by which factor
+later spells are longer."""
+
+LOOKING = 2
+"""How many samples may be scanned for better trees after a spell, as a multiple of it; a scan counts as one of all
+samples there, which makes this less than half of the time."""
+
+UNLIMITED = 1 << 62
 
 EARLY = 0.85
 """Up to this share of the incumbent is proven while better trees are still looked for."""
@@ -93,6 +104,8 @@ class RootSearch:
             self.core.use_threads(run.n_jobs - 1)
         if run.options["effort"] is not None:
             self.core.set_effort(run.options["effort"])
+        self.options = options
+        self._has_spells = model.depth > DEEP_REACH and run.options["use_deep_steps"] and run.options["effort"] is None
         self.best = model.in_parts(run.best_objective)
 
     def prove(self, time: float = inf) -> None:
@@ -105,13 +118,37 @@ class RootSearch:
             target = goal if share == 1 else int(share * goal)
             if target <= self.run.bound * self.model.scale and share < 1:
                 continue
-            if not run_stage(self.core, target, self.best, self.run, self._report_tree, self._report_progress, until):
+            if not (self._settle_in_spells(until) if share == 1 else self._settle(target, until)):
                 break
             self._report_bound()
             if self.run.should_stop():
                 break
         for depth in range(self.model.depth, 1, -1):
             self.run.stats[f"depth {depth}"] = self.core.counters(depth)
+
+    def _settle(self, target: int, until: float, effort: int | None = None) -> bool:
+        """Settle all of the root below a target; whether that was finished before the threads had spent an effort."""
+        if self._has_spells:
+            self.core.set_effort(UNLIMITED if effort is None else effort)
+        return run_stage(self.core, target, self.best, self.run, self._report_tree, self._report_progress, until)
+
+    def _settle_in_spells(self, until: float) -> bool:
+        """Settle all of the root below the incumbent; in a long stage better trees are looked for now and then.
+
+        A good tree is worth more to a deep search than the time it takes to find it: what is asked with a worse one has
+        to be asked again.
+        """
+        spell = FIRST_SPELL
+        while True:
+            has_spells = self._has_spells
+            if self._settle(self.best - self.model.step + 1, until, spell if has_spells else None):
+                return True
+            if not has_spells or self.run.should_stop() or self.run.elapsed() >= until:
+                return False
+            local = LocalSearch(self.model, self.options, self.run, [self.run.random_state, spell], self.run.n_jobs)
+            local.look_further(LOOKING * spell)
+            self.best = min(self.best, self.model.in_parts(self.run.best_objective))
+            spell *= LATER_SPELLS
 
     def _report_tree(self, cost: int, rows: IntArray) -> None:
         self.best = cost

@@ -14,7 +14,7 @@ import numpy as np
 
 from hardwood import _core
 from hardwood.problem.problem import Problem
-from hardwood.solvers.options import AnyOf, Nothing, Option, RisingShares, Whole
+from hardwood.solvers.options import AnyOf, Flag, Nothing, Option, RisingShares, Whole
 from hardwood.solvers.registry import Solver, register
 from hardwood.solvers.run import Run
 from hardwood.solvers.search.first_trees import (
@@ -50,6 +50,7 @@ class SearchSolver(Solver):
     supports_prices = True
     options: ClassVar[tuple[Option, ...]] = (
         *CORE_OPTIONS,
+        Option("use_deep_steps", True, Flag(), "whether the best first tree gets the best subtrees of depth 3"),
         Option("effort", None, AnyOf(Whole(0), Nothing("no limit")), "samples that a thread of the proof may scan"),
         Option("restarts", None, AnyOf(Whole(0), Nothing("by depth")), "random restarts of the local search"),
         Option("stages", None, AnyOf(RisingShares(), Nothing("by size")), "shares of the incumbent to prove first"),
