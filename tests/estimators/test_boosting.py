@@ -99,7 +99,7 @@ def test_the_sigmoid_loss_gives_up_what_cannot_be_won(depth: int) -> None:
     for seed in range(4):
         X, y = table(seed, 80)
         y = np.where(np.random.default_rng(seed).random(len(y)) < 0.2, 1 - y, y)
-        options = {"attack": 0.06, "max_depth": depth, "learning_rate": 0.5}
+        options: dict[str, Any] = {"attack": 0.06, "max_depth": depth, "learning_rate": 0.5}
         model = RobustBoostingClassifier(30, loss="sigmoid", **options).fit(X, y)
         losses = [state.loss for state in model.history_]
         assert all(b < a for a, b in pairwise(losses[2:])), seed

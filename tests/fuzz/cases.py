@@ -126,15 +126,16 @@ class Case:
         """Return the case without one column; None if it is the last one."""
         if self.n_features == 1:
             return None
+        by_column: dict[str, Any] = {
+            name: {column - (column > j): entry for column, entry in getattr(self, name).items() if column != j}
+            for name in ("moves", "minimum", "maximum")
+        }
         return replace(
             self,
             X=[row[:j] + row[j + 1 :] for row in self.X],
             reach=[row[:j] + row[j + 1 :] for row in self.reach],
             integer=[column - (column > j) for column in self.integer if column != j],
-            **{
-                name: {column - (column > j): entry for column, entry in getattr(self, name).items() if column != j}
-                for name in ("moves", "minimum", "maximum")
-            },
+            **by_column,
         )
 
 

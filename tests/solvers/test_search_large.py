@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -56,7 +58,14 @@ def test_ranks_can_be_taken_once() -> None:
     ranks = _core.rank_columns(*problem.reach.arrays, problem.values)
     assert ranks is not None
     one = np.ones(50, np.int64)
-    rest = {"n_classes": 3, "penalty": 0, "forbidden": 51, "step": 1, "min_leaf": 0, "keeps_events": False}
+    rest: dict[str, Any] = {
+        "n_classes": 3,
+        "penalty": 0,
+        "forbidden": 51,
+        "step": 1,
+        "min_leaf": 0,
+        "keeps_events": False,
+    }
     for rows in (np.full(50, 50), np.zeros(51, np.int64)):
         with pytest.raises(ValueError):
             ranks.take_problem(rows, one[: len(rows)], one[: len(rows)], one[: len(rows)], **rest)
