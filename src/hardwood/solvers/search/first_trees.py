@@ -89,7 +89,9 @@ def improve_first_trees(
     problem = model.problem
     if run.should_stop() or not may_improve(model):
         return
-    if _is_large(model) and (model.depth == 2 or not _is_easy(model)):
+    # Without an attacker local search is faster than a proof for a sample: two classes start from greedy trees of all
+    # samples, more of them from what local search found for some.
+    if _is_large(model) and (model.depth == 2 or not model.core.shares_nothing or looks_first(problem)):
         _start_from_sample(problem, run)
     if model.depth > 2 and not run.should_stop():
         LocalSearch(model, options, run, [run.random_state], n_threads, permits).improve(greedy)

@@ -15,6 +15,7 @@ from hardwood.solvers.greedy import CRITERIA, Events, GreedyLearner
 from hardwood.solvers.relabel import relabel
 from hardwood.solvers.run import Run
 from hardwood.solvers.search.model import SearchModel, rows_of, tree_of
+from hardwood.solvers.search.parts import LARGE
 from hardwood.tree.index_tree import IndexTree
 
 EFFORT = 200_000_000
@@ -56,9 +57,10 @@ def greedy_trees(model: SearchModel, options: _core.SearchOptions, run: Run) -> 
     Returns
     -------
     trees : list of IndexTree
-        Those of the default criterion, one per depth.
+        Those of the default criterion, one per depth; of a large table, behind them the deepest of the others.
     """
     problem = model.problem
+    others: list[IndexTree] = []
     events = Events.sort(problem, run.control)
     judge = _core.Reoptimiser(model.core, options, run.control)
     kept: list[IndexTree] = []
@@ -70,7 +72,7 @@ def greedy_trees(model: SearchModel, options: _core.SearchOptions, run: Run) -> 
             if depth >= grown_depth[criterion]:
                 continue  # the same tree again
             if run.should_stop():
-                return kept
+                return kept + others
             rng = np.random.default_rng(run.random_state)
             learner, shallow = GreedyLearner(criterion=criterion), problem.replace(max_depth=depth)
             grown = learner.grow(shallow, rng, events=events, control=run.control)
@@ -82,7 +84,9 @@ def greedy_trees(model: SearchModel, options: _core.SearchOptions, run: Run) -> 
             report_if_cheap(judge.cost_of(model.core, rows_of(tree)), tree, model, run)
             if criterion == CRITERIA[0]:
                 kept.insert(0, tree)
-    return kept
+            elif depth == problem.max_depth and model.n * problem.n_features >= LARGE:
+                others.append(tree)
+    return kept + others
 
 
 def random_root(model: SearchModel, random: np.random.Generator) -> IntArray:
