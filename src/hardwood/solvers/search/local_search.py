@@ -14,8 +14,7 @@ from hardwood.arrays import IntArray
 from hardwood.solvers.greedy import CRITERIA, Events, GreedyLearner
 from hardwood.solvers.relabel import relabel
 from hardwood.solvers.run import Run
-from hardwood.solvers.search.model import SearchModel, rows_of, tree_of
-from hardwood.solvers.search.parts import LARGE
+from hardwood.solvers.search.model import LARGE, SearchModel, rows_of, tree_of
 from hardwood.tree.index_tree import IndexTree
 
 EFFORT = 200_000_000

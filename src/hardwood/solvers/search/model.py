@@ -26,6 +26,9 @@ DEEPEST = 256
 """Levels that the core can search: each has a frame on the stack of a thread, and memory of its own."""
 
 
+LARGE = 150_000
+"""Numbers in the table from which on stages over all samples take long."""
+
 VERY_LARGE = 1_500_000
 """Numbers in the table from which on even a search of depth 2 takes long."""
 

@@ -23,9 +23,6 @@ from hardwood.solvers.run import Run
 from hardwood.solvers.search.model import SearchModel
 from hardwood.solvers.search.root import run_stage
 
-LARGE = 150_000
-"""Numbers in the table from which on stages over all samples take long."""
-
 SIZE = 1000
 """Samples of a part."""
 

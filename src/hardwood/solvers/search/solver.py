@@ -24,9 +24,9 @@ from hardwood.solvers.search.first_trees import (
     looks_first,
     may_improve,
 )
-from hardwood.solvers.search.model import VERY_LARGE, SearchModel, tree_of
+from hardwood.solvers.search.model import LARGE, VERY_LARGE, SearchModel, tree_of
 from hardwood.solvers.search.options import CORE_OPTIONS, core_options
-from hardwood.solvers.search.parts import LARGE, BoundByParts
+from hardwood.solvers.search.parts import BoundByParts
 from hardwood.solvers.search.plan import plan_of
 from hardwood.solvers.search.priced import prove_priced
 from hardwood.solvers.search.root import RootSearch
