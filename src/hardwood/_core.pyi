@@ -377,6 +377,10 @@ class RootSearch:
         """Take note that a tree of this cost is known elsewhere."""
     def give_back(self) -> list[tuple[int, int, int]]:
         """Return parts (feature, first, end) that were not begun; if none, the next call may find some."""
+    def take_told(self) -> list[tuple[int, IntArray]]:
+        """Return trees that children of the root were answered with since the last call: side and tree."""
+    def hear(self, told: Sequence[tuple[int, IntArray]]) -> None:
+        """Take note of trees that another search was told, as a guide."""
     def take_settled(self) -> list[tuple[int, int, int, int]]:
         """Return what was settled since the last call: feature, first, end, and what every tree there costs."""
     def take_piece(

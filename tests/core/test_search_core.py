@@ -379,6 +379,23 @@ def test_parts_that_are_not_begun_are_given_back_and_better_costs_taken_over() -
 
 
 @pytest.mark.parametrize("seed", range(6))
+def test_what_another_search_was_told_changes_no_answer(seed: int) -> None:
+    case = random_case(seed, most=40)
+    first, second = (_core.RootSearch(case.core(), _core.SearchOptions(), 3, 1, _core.Control()) for _ in range(2))
+    assert first.take_told() == []  # from now on it tells
+    for search in (first, second):
+        second.hear(first.take_told())
+        search.start(case.forbidden, case.forbidden)
+        run_to_its_end(search)
+    assert first.cutoff == second.cutoff, f"seed {seed}"
+    assert second.take_told() == []
+    too_deep = np.array([[0] * 3 + [-1] * 4, [0] * 3 + [-1] * 4, [1, 2, 3] + [-1] * 4, [4, 5, 6] + [-1] * 4, [0] * 7])
+    for side, rows in ((0, too_deep), (2, too_deep[:, 3:4])):
+        with pytest.raises(ValueError, match=r"too deep|side is"):
+            second.hear([(side, np.ascontiguousarray(rows))])
+
+
+@pytest.mark.parametrize("seed", range(6))
 def test_threads_that_are_held_back_change_no_answer(seed: int) -> None:
     case = random_case(seed, most=40)
 

@@ -31,7 +31,7 @@ def trials(first: int, count: int) -> list[Trial]:
     found = []
     for seed in range(first, first + count):
         case = draw(seed)
-        if case.min_samples_leaf == 0:
+        if not case.limits_leaves:
             found.append(Trial(case))
     return found
 

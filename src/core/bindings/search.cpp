@@ -232,6 +232,30 @@ void bindRoot(nb::module_ &m)
             },
             "Parts (feature, first, end) that were not begun; if none, the next call may find some.")
         .def(
+            "take_told",
+            [](RootSearch &self)
+            {
+                nb::list told;
+                for (auto const &[side, tree] : self.takeTold())
+                    told.append(nb::make_tuple(side, rowsOf(tree)));
+                return told;
+            },
+            "Trees that children of the root were answered with since the last call: side and tree.")
+        .def(
+            "hear",
+            [](RootSearch &self, std::vector<std::pair<Index, In<std::int64_t, 2>>> const &told)
+            {
+                std::vector<std::pair<Index, Tree>> trees;
+                for (auto const &[side, rows] : told)
+                {
+                    require(side == 0 || side == 1, "a side is 0 or 1");
+                    trees.emplace_back(side, treeOf(rows, self.problem()));
+                    require(trees.back().second.depth() < self.depth(), "a tree is too deep for a child of the root");
+                }
+                self.hear(trees);
+            },
+            nb::arg("told"), "Take note of trees that another search was told, as a guide.")
+        .def(
             "take_settled", [](RootSearch &self) { return tuplesOf(self.takeSettled()); },
             "Parts of the root settled since the last call: feature, first, end, and what every tree there costs.")
         .def(

@@ -143,17 +143,14 @@ void RootSearch::Worker::putOff(Index feature, Index candidate)
 
 void RootSearch::Worker::tell(Index side, Tree const &tree)
 {
-    if (root_.workers_.size() == 1)
-        return;
     std::lock_guard const lock(root_.mutex_);
-    root_.told_.push_back({this, side, tree});
+    if (root_.isTelling_)
+        root_.told_.push_back({this, side, tree});
 }
 
 std::vector<std::pair<Index, Tree>> RootSearch::Worker::news()
 {
     std::vector<std::pair<Index, Tree>> news;
-    if (root_.workers_.size() == 1)
-        return news;
     std::lock_guard const lock(root_.mutex_);
     for (; nHeard_ < root_.told_.size(); ++nHeard_)
         if (auto const &told = root_.told_[nHeard_]; told.by != this)
@@ -165,6 +162,7 @@ RootSearch::RootSearch(Problem const &problem, Options const &options, Index dep
                        ProofLog *proof)
     : problem_(problem),
       proof_(proof),
+      isTelling_(proof == nullptr && nThreads > 1),
       owner_(static_cast<std::size_t>(problem.nFeatures), nullptr),
       nUsed_(proof == nullptr ? nThreads : 1)
 {
@@ -315,6 +313,24 @@ std::vector<RootPart> RootSearch::giveBack()
     nItems_ -= nGiven;
     isAskedForWork_ = given.empty();
     return given;
+}
+
+std::vector<std::pair<Index, Tree>> RootSearch::takeTold()
+{
+    std::lock_guard const lock(mutex_);
+    isTelling_ = true;
+    std::vector<std::pair<Index, Tree>> trees;
+    for (; nTaken_ < told_.size(); ++nTaken_)
+        if (auto const &told = told_[nTaken_]; told.by != nullptr)
+            trees.emplace_back(told.side, told.tree);
+    return trees;
+}
+
+void RootSearch::hear(std::vector<std::pair<Index, Tree>> const &trees)
+{
+    std::lock_guard const lock(mutex_);
+    for (auto const &[side, tree] : trees)
+        told_.push_back({nullptr, side, tree});
 }
 
 std::vector<SettledPart> RootSearch::takeSettled()

@@ -154,11 +154,13 @@ class RootSearch
     std::vector<Help> help_;
     struct Told
     {
-        Worker const *by;
+        Worker const *by;  // null: another search
         Index side;
         Tree tree;
     };
     std::vector<Told> told_;
+    std::size_t nTaken_ = 0;             // trees of `told_` that others have been told
+    bool isTelling_;                     // whether there is anybody to tell
     std::vector<Worker const *> owner_;  // by feature: who worked on it last
     std::exception_ptr failure_;
     Index nItems_ = 0;
@@ -213,6 +215,10 @@ public:
     // Take back parts that no thread has begun, half of them; if there are none, a thread is asked to give away half of
     // what it does, which the next call finds.
     [[nodiscard]] std::vector<RootPart> giveBack();
+    // The trees that children of the root were answered with, since the last call, with the side of each; and take note
+    // of some of another search, which guide this one and prove nothing.
+    [[nodiscard]] std::vector<std::pair<Index, Tree>> takeTold();
+    void hear(std::vector<std::pair<Index, Tree>> const &trees);
     // What was settled since the last call. A proof's records of it have been written by then.
     [[nodiscard]] std::vector<SettledPart> takeSettled();
     // With a proof: what was written and settled since the last piece, and the state behind it; nothing if the thread
@@ -229,6 +235,7 @@ public:
     // Thresholds of a feature that need to be searched.
     [[nodiscard]] Index nCandidates(Index feature);
     [[nodiscard]] Index nFeatures() const { return problem_.nFeatures; }
+    [[nodiscard]] Index depth() const { return workers_.front()->node().depth(); }
     [[nodiscard]] Problem const &problem() const { return problem_; }
 
     // A tree of interest costs less than this. After a stage in which all items were settled: no tree does.

@@ -45,6 +45,20 @@ Tree Tree::withSubtree(Index node, Tree const &subtree) const
     return copied(0, node, subtree);
 }
 
+Index Tree::depth() const
+{
+    std::vector<Index> level(nodes_.size());
+    Index deepest = 0;
+    for (std::size_t h = 0; h < nodes_.size(); ++h)
+    {
+        deepest = std::max(deepest, level[h]);
+        if (!nodes_[h].isLeaf())
+            level[static_cast<std::size_t>(nodes_[h].left)] = level[static_cast<std::size_t>(nodes_[h].right)] =
+                level[h] + 1;
+    }
+    return deepest;
+}
+
 Tree Tree::subtreeAt(Index node) const
 {
     return copied(node, -1, {});

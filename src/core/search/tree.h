@@ -65,6 +65,8 @@ public:
     [[nodiscard]] Span<TreeNode const> nodes() const { return Span<TreeNode const>(nodes_); }
     [[nodiscard]] Index size() const { return static_cast<Index>(nodes_.size()); }
     [[nodiscard]] Index nLeaves() const { return (size() + 1) / 2; }
+    // Splits on the longest path.
+    [[nodiscard]] Index depth() const;
 };
 
 // Which samples of a problem a tree loses: those whose box reaches a leaf of another class. One byte per sample.

@@ -113,6 +113,7 @@ def do_slice(commission: Commission, task: Slice) -> SliceNews:
         news = station.news(0.0 if is_last else min(LOOK, left), writes=is_last)
         told.trees += news.trees
         told.settled += news.settled
+        told.told += news.told
         told.help = told.help.followed_by(news.help)
         if is_last or news.is_done:
             told.piece = news.piece

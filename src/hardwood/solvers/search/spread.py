@@ -10,6 +10,7 @@ station that dies costs what it had not yet told.
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Sequence
 from contextlib import closing
 from typing import Protocol
@@ -26,12 +27,18 @@ from hardwood.solvers.search.helping import Help, Question, Questions, RootPart
 from hardwood.solvers.search.model import SearchModel
 from hardwood.solvers.search.options import core_options
 from hardwood.solvers.search.root import POLL, stages_of
-from hardwood.solvers.search.station import Commission, Duty, News, Station, Streams
+from hardwood.solvers.search.station import Commission, Duty, News, Station, Streams, Told
 from hardwood.tree.index_tree import IndexTree
 
-PARTS_PER_STATION = 16
+PARTS_PER_STATION = 2
+"""Parts of the root to begin with: few, because a range of thresholds that is settled at once ends with its part, and
+what is left of a part is shared out while the search runs."""
+
 LEAST_PART = 4
 """Candidates."""
+
+TOLD = 64
+"""So many trees are kept for stations that begin; a pool has room for 32 on each side."""
 
 MOST_ASKED = 4
 """So many stations are asked for work in one turn."""
@@ -188,6 +195,8 @@ class _Spread:
         self.best = model.in_parts(run.best_objective)
         self.doing: dict[str, Duty] = {}
         self.queue: list[RootPart] = []
+        self.told: deque[tuple[str, Told]] = deque(maxlen=TOLD)
+        self.n_told, self.heard = 0, dict[str, int]()  # how many were told, and by slot how many were then
         self.questions = Questions()
         # What an effort allows would be spent on what nobody may need.
         self.can_help = model.depth > 2 and model.problem.min_samples_leaf == 0 and run.options["effort"] is None
@@ -268,7 +277,13 @@ class _Spread:
                 self._let_help(idle[k:])
                 return
             parts, self.queue = self.queue[:n], self.queue[n:]
-            self._give(slot, Duty(parts, target, self.best))
+            self._give(slot, Duty(parts, target, self.best, told=self._told_by_others(slot)))
+
+    def _told_by_others(self, slot: str) -> list[Told]:
+        """Return the last trees of other stations that one which begins has not heard of."""
+        heard, self.heard[slot] = self.heard.get(slot, 0), self.n_told
+        first = self.n_told - len(self.told)
+        return [tree for k, (by, tree) in enumerate(self.told, first) if by != slot and k >= heard]
 
     def _let_help(self, idle: Sequence[str]) -> None:
         """Let stations without work help those that have some."""
@@ -326,6 +341,8 @@ class _Spread:
                 self._hand_over(slot, duty, news)
                 continue
             self.ledger.note(news.settled)
+            self.told.extend((slot, tree) for tree in news.told)
+            self.n_told += len(news.told)
             if self.saved is not None and news.piece is not None:
                 self.saved.keep_piece(stream, news.piece)
                 self.written.note(news.piece.settled)

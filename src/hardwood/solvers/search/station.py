@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import hardwood._core as _core
+from hardwood.arrays import IntArray
 from hardwood.errors import InvalidInputError
 from hardwood.problem.problem import Problem
 from hardwood.proofs.members import Piece, Settled, packed_piece, unpacked_state
@@ -26,6 +27,10 @@ from hardwood.tree.index_tree import IndexTree
 
 UNTIL_PIECE = 20.0
 """Seconds to wait for a search to come to the end of a threshold; that takes milliseconds."""
+
+
+Told = tuple[int, IntArray]
+"""Which child of the root was answered, and the rows of the tree."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,8 @@ class Duty:
         The best one so far.
     question : Question or None
         Of the station `asker`, to be helped with: the parts are of its root. `place` is for the proof.
+    told : sequence of (side, rows)
+        Trees that other stations were told at the root, as a guide.
     """
 
     parts: Sequence[RootPart] | None
@@ -80,6 +87,7 @@ class Duty:
     question: Question | None = None
     asker: str = ""
     place: int = 0
+    told: Sequence[Told] = ()
 
     @property
     def is_at_root(self) -> bool:
@@ -101,6 +109,8 @@ class News:
         The next piece of the stream; None where none is written, or not now.
     help : Help
         For whoever asked the question.
+    told : list of (side, rows)
+        Trees that children of the root were answered with.
     is_done : bool
         Whether the duty is done, or nothing more can be done about it.
     counters : dict
@@ -111,6 +121,7 @@ class News:
     settled: list[Settled] = field(default_factory=list)
     piece: Piece | None = None
     help: Help = field(default_factory=Help)
+    told: list[Told] = field(default_factory=list)
     is_done: bool = False
     counters: dict[str, dict[str, int]] = field(default_factory=dict)
 
@@ -172,6 +183,7 @@ class Station:
                 duty.question, duty.parts, duty.place, self._plain, options, self.control, writes_proof=writes
             )
         else:
+            self._core.hear(duty.told)
             self._core.start(duty.target, duty.best, duty.parts)
 
     def news(self, seconds: float, *, writes: bool) -> News:
@@ -205,6 +217,7 @@ class Station:
                 news.piece = packed_piece(self.stream, *taken)
         # In this order: the piece settles no more than is told.
         news.settled = self._core.take_settled()
+        news.told = self._core.take_told()
         if news.is_done:
             depths = range(self._plain.depth, 1, -1)
             news.counters = {f"depth {depth}": self._core.counters(depth) for depth in depths}
