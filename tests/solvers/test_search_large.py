@@ -130,3 +130,18 @@ def test_conflicts_of_parts_are_no_more_than_those_of_all(seed: int, monkeypatch
     parts = [matching_bound(problem.take(np.arange(k, 300, 3))) for k in range(3)]
     first_without = parts.index(0.0) if 0.0 in parts else 3
     assert in_parts == pytest.approx(sum(parts[:first_without]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("depth", "seconds"), [(2, None), (3, 20.0)])
+def test_what_large_tables_do_not_keep_changes_nothing(depth: int, seconds: float | None) -> None:
+    """Constant features make a table large, for which less is kept, and leave its trees what they are."""
+    rng = np.random.default_rng(depth)
+    X = rng.random((52_000, 24))
+    y = np.where(rng.random(len(X)) < 0.1, rng.integers(0, 2, len(X)), (X[:, 0] < 0.5) ^ (X[:, 1] < 0.4))
+    wide = np.column_stack([X, np.zeros((len(X), 6))])
+    small, large = (solve(Problem.from_data(T, y, 0.01, depth), "search", time_limit=seconds) for T in (X, wide))
+    assert small.bound <= large.objective
+    assert large.bound <= small.objective
+    if seconds is None:
+        assert small.objective == small.bound == large.objective == large.bound
