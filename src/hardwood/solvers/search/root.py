@@ -105,6 +105,7 @@ class RootSearch:
         if run.options["effort"] is not None:
             self.core.set_effort(run.options["effort"])
         self.options = options
+        self._spell = FIRST_SPELL
         self._has_spells = model.depth > DEEP_REACH and run.options["use_deep_steps"] and run.options["effort"] is None
         self.best = model.in_parts(run.best_objective)
 
@@ -138,17 +139,15 @@ class RootSearch:
         A good tree is worth more to a deep search than the time it takes to find it: what is asked with a worse one has
         to be asked again.
         """
-        spell = FIRST_SPELL
-        while True:
-            has_spells = self._has_spells
-            if self._settle(self.best - self.model.step + 1, until, spell if has_spells else None):
-                return True
-            if not has_spells or self.run.should_stop() or self.run.elapsed() >= until:
+        while not self._settle(self.best - self.model.step + 1, until, self._spell if self._has_spells else None):
+            if not self._has_spells or self.run.should_stop() or self.run.elapsed() >= until:
                 return False
-            local = LocalSearch(self.model, self.options, self.run, [self.run.random_state, spell], self.run.n_jobs)
-            local.look_further(LOOKING * spell)
+            seed = [self.run.random_state, self._spell]
+            local = LocalSearch(self.model, self.options, self.run, seed, self.run.n_jobs)
+            local.look_further(LOOKING * self._spell)
             self.best = min(self.best, self.model.in_parts(self.run.best_objective))
-            spell *= LATER_SPELLS
+            self._spell *= LATER_SPELLS
+        return True
 
     def _report_tree(self, cost: int, rows: IntArray) -> None:
         self.best = cost
