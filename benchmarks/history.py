@@ -138,12 +138,19 @@ def cross_validation(tables: list[list[Row]]) -> Figures:
             yield "test accuracy under attack, 24 instances: depth and radius chosen", row["test, depth and radius"]
 
 
+def sittings(tables: list[list[Row]]) -> Figures:
+    """What a checkpoint costs."""
+    for row in tables[0]:
+        yield f"checkpoint, {row['instance']}: CPU time, compared with none", row["cost"]
+
+
 READERS: dict[str, Callable[[list[list[Row]]], Figures]] = {
     reader.__name__: reader
     for reader in (
         search,
         core_search,
         proofs,
+        sittings,
         ensembles,
         greedy,
         evaluation,
