@@ -139,7 +139,7 @@ def cross_validation(tables: list[list[Row]]) -> Figures:
 
 
 def sittings(tables: list[list[Row]]) -> Figures:
-    """What a checkpoint costs."""
+    """Say what a checkpoint costs."""
     for row in tables[0]:
         yield f"checkpoint, {row['instance']}: CPU time, compared with none", row["cost"]
 
