@@ -77,19 +77,19 @@ inline Parts divide(Weight weight, Mark mark, bool toLeft, bool toRight, Share s
 // some.
 class LastAsked
 {
+    bool keepsAll_;
     std::size_t most_;
     std::vector<Index> features_;  // the one that was asked for last at the end
 
 public:
     explicit LastAsked(Problem const &problem)
-        : most_(static_cast<std::size_t>(problem.isLarge() ? std::max<Index>(4, problem.nFeatures / 8)
-                                                           : problem.nFeatures))
+        : keepsAll_(!problem.isLarge()), most_(static_cast<std::size_t>(std::max<Index>(4, problem.nFeatures / 8)))
     {
     }
     // Note that a feature is asked for; which one is to be kept no longer, -1: none.
     Index ask(Index feature)
     {
-        if (!features_.empty() && features_.back() == feature)
+        if (keepsAll_ || (!features_.empty() && features_.back() == feature))
             return -1;
         features_.erase(std::remove(features_.begin(), features_.end(), feature), features_.end());
         features_.push_back(feature);
