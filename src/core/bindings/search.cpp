@@ -105,6 +105,7 @@ RootPart partOf(RootSearch &search, PartTuple const &part)
 std::vector<std::tuple<Index, Index, Index, Weight>> tuplesOf(std::vector<SettledPart> const &parts)
 {
     std::vector<std::tuple<Index, Index, Index, Weight>> settled;
+    settled.reserve(parts.size());
     for (auto const &[part, bound] : parts)
         settled.emplace_back(part.feature, part.first, part.end, bound);
     return settled;
@@ -178,10 +179,54 @@ void bindPieces(nb::class_<RootSearch> &root)
              nb::arg("tree").none() = nb::none(), "Whether the question is still open; the help is taken then.");
 }
 
+// What searches that share a root tell each other.
+void bindSharing(nb::class_<RootSearch> &root)
+{
+    root.def("offer", &RootSearch::offer, nb::arg("cost"), "A tree of this cost is known elsewhere.")
+        .def(
+            "give_back",
+            [](RootSearch &self)
+            {
+                std::vector<PartTuple> parts;
+                for (auto const &part : self.giveBack())
+                    parts.emplace_back(part.feature, part.first, part.end);
+                return parts;
+            },
+            "Parts (feature, first, end) that were not begun; if none, the next call may find some.")
+        .def(
+            "take_told",
+            [](RootSearch &self)
+            {
+                nb::list told;
+                for (auto const &[side, tree] : self.takeTold())
+                    told.append(nb::make_tuple(side, rowsOf(tree)));
+                return told;
+            },
+            "Trees that children of the root were answered with since the last call: side and tree.")
+        .def(
+            "hear",
+            [](RootSearch &self, std::vector<std::pair<Index, In<std::int64_t, 2>>> const &told)
+            {
+                std::vector<std::pair<Index, Tree>> trees;
+                for (auto const &[side, rows] : told)
+                {
+                    require(side == 0 || side == 1, "a side is 0 or 1");
+                    trees.emplace_back(side, treeOf(rows, self.problem()));
+                    require(trees.back().second.depth() < self.depth(), "a tree is too deep for a child of the root");
+                }
+                self.hear(trees);
+            },
+            nb::arg("told"), "Take note of trees that another search was told, as a guide.")
+        .def(
+            "take_settled", [](RootSearch &self) { return tuplesOf(self.takeSettled()); },
+            "Parts of the root settled since the last call: feature, first, end, and what every tree there costs.");
+}
+
 void bindRoot(nb::module_ &m)
 {
     nb::class_<RootSearch> root(m, "RootSearch", "The root of the search, shared out to threads.");
     bindPieces(root);
+    bindSharing(root);
     root.def(
             "__init__",
             [](RootSearch *self, Problem const &problem, Options const &options, Index depth, Index nThreads,
@@ -220,44 +265,6 @@ void bindRoot(nb::module_ &m)
             nb::arg("target"), nb::arg("best"), nb::arg("parts").none() = nb::none(),
             "Look for trees that cost less than the target, and than `best` by a step, in the parts (feature, first, "
             "end) of the root, or in all of it; returns at once.")
-        .def("offer", &RootSearch::offer, nb::arg("cost"), "A tree of this cost is known elsewhere.")
-        .def(
-            "give_back",
-            [](RootSearch &self)
-            {
-                std::vector<PartTuple> parts;
-                for (auto const &part : self.giveBack())
-                    parts.emplace_back(part.feature, part.first, part.end);
-                return parts;
-            },
-            "Parts (feature, first, end) that were not begun; if none, the next call may find some.")
-        .def(
-            "take_told",
-            [](RootSearch &self)
-            {
-                nb::list told;
-                for (auto const &[side, tree] : self.takeTold())
-                    told.append(nb::make_tuple(side, rowsOf(tree)));
-                return told;
-            },
-            "Trees that children of the root were answered with since the last call: side and tree.")
-        .def(
-            "hear",
-            [](RootSearch &self, std::vector<std::pair<Index, In<std::int64_t, 2>>> const &told)
-            {
-                std::vector<std::pair<Index, Tree>> trees;
-                for (auto const &[side, rows] : told)
-                {
-                    require(side == 0 || side == 1, "a side is 0 or 1");
-                    trees.emplace_back(side, treeOf(rows, self.problem()));
-                    require(trees.back().second.depth() < self.depth(), "a tree is too deep for a child of the root");
-                }
-                self.hear(trees);
-            },
-            nb::arg("told"), "Take note of trees that another search was told, as a guide.")
-        .def(
-            "take_settled", [](RootSearch &self) { return tuplesOf(self.takeSettled()); },
-            "Parts of the root settled since the last call: feature, first, end, and what every tree there costs.")
         .def(
             "n_candidates",
             [](RootSearch &self, Index feature) { return self.nCandidates(checkedFeature(self, feature)); },

@@ -26,8 +26,9 @@ class BlockStumps
 public:
     struct Choice
     {
-        Verdict verdict;  // found: both stumps are the best, or any that are cheap enough for a range
-        Weight cost;      // of both, or the bound
+        Verdict verdict =
+            Verdict::undecided;  // found: both stumps are the best, or any that are cheap enough for a range
+        Weight cost = 0;         // of both, or the bound
     };
 
 private:

@@ -75,9 +75,9 @@ struct Help
 struct StageReport
 {
     std::vector<FoundTree> trees;  // since the last report, each better than the one before
-    Index nSettled;
-    Index nItems;
-    bool isRunning;
+    Index nSettled = 0;
+    Index nItems = 0;
+    bool isRunning = false;
 };
 
 class RootSearch
@@ -154,8 +154,8 @@ class RootSearch
     std::vector<Help> help_;
     struct Told
     {
-        Worker const *by;  // null: another search
-        Index side;
+        Worker const *by = nullptr;  // null: another search
+        Index side = 0;
         Tree tree;
     };
     std::vector<Told> told_;

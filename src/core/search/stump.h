@@ -10,7 +10,7 @@ namespace hardwood::search
 {
 struct PricedStump
 {
-    Weight cost;
+    Weight cost = 0;
     Stump stump;
 };
 

@@ -32,10 +32,10 @@ public:
 
     struct Choice
     {
-        Verdict verdict;
-        Weight bound;
-        std::array<Index, 2> feature;  // of the two best stumps; nFeatures: a plain leaf
-        bool isBest = true;            // false: the best of the features that were scanned so far
+        Verdict verdict = Verdict::undecided;
+        Weight bound = 0;
+        std::array<Index, 2> feature{};  // of the two best stumps; nFeatures: a plain leaf
+        bool isBest = true;              // false: the best of the features that were scanned so far
     };
 
 private:
