@@ -75,7 +75,8 @@ nb::tuple pyGrowOnImpurity(Out<std::uint32_t, 2> given, In<Index, 2> finite, In<
     auto const which = criterionOf(criterion);
     requireEvents(events, spanOf(label));
     bool const whole = std::all_of(weights.begin(), weights.end(), [](double w) { return w == 1.0; });
-    ImpurityProblem const problem{events,  finiteIn(finite, events), spanOf(label), weights, nClasses, robustWeight, whole};
+    ImpurityProblem const problem{events, finiteIn(finite, events), spanOf(label), weights, nClasses, robustWeight,
+                                  whole};
     GrowingTree tree(0);
     {
         nb::gil_scoped_release unlocked;
@@ -127,7 +128,8 @@ void bindGreedy(nb::module_ &m)
         nb::arg("n_classes"), nb::arg("max_depth"), nb::arg("min_samples_split"), nb::arg("min_samples_leaf"),
         nb::arg("max_features"), nb::arg("robust_weight"), nb::arg("criterion"), nb::arg("seed"),
         nb::arg("control").none() = nb::none(), nb::arg("min_weight_leaf") = 0.0,
-        "Grow a tree on the impurity under attack (\"groot\", \"chen-gini\", \"chen-entropy\"); return feature, name of "
+        "Grow a tree on the impurity under attack (\"groot\", \"chen-gini\", \"chen-entropy\"); return feature, name "
+        "of "
         "the last event before the threshold (4 * sample + kind), left, right and label of its nodes. Events are codes "
         "``16 * sample + 8 * (begins a rank) + 2 * kind + (label == 1)`` (kind 0 lower end, 1 value, 2 upper end), in "
         "order; they are reordered. Stopped, the nodes still open become leaves.");

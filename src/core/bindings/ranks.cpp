@@ -149,9 +149,10 @@ void bindRanks(nb::module_ &m)
           "finite numbers, first and end for each feature; None if the control stopped it.");
     m.def("events_of_samples", pyEventsOfSamples, array("events"), array("finite"), array("samples"),
           "Return the events of some samples, numbered as in `samples`, and which of them are at finite numbers.");
-    m.def("gaps_behind", pyGapsBehind, array("low"), array("high"), array("down"), array("up"), array("group"),
-          array("rounding"), array("values"), array("feature"), array("name"),
-          "Return, for the events of these names (4 * sample + 0, 1 or 2), the largest end or value of the rank of each "
-          "and the smallest of the next one; infinite where there is none.");
+    m.def(
+        "gaps_behind", pyGapsBehind, array("low"), array("high"), array("down"), array("up"), array("group"),
+        array("rounding"), array("values"), array("feature"), array("name"),
+        "Return, for the events of these names (4 * sample + 0, 1 or 2), the largest end or value of the rank of each "
+        "and the smallest of the next one; infinite where there is none.");
 }
 }  // namespace hardwood

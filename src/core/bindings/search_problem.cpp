@@ -82,7 +82,10 @@ struct RankedColumns
     Index nSamples;
 
     [[nodiscard]] Index nFeatures() const { return ends.nRanks.size(); }
-    [[nodiscard]] RankTable tableOf(Array<Rank> const &rank) const { return {rank.view(), nSamples, nFeatures(), true}; }
+    [[nodiscard]] RankTable tableOf(Array<Rank> const &rank) const
+    {
+        return {rank.view(), nSamples, nFeatures(), true};
+    }
 };
 
 // The ranks of the chosen rows, in the memory of all.
@@ -152,8 +155,8 @@ Problem makeProblem(In<Rank, 2> const &lower, In<Rank, 2> const &upper, In<std::
 {
     require(lower.shape(0) == upper.shape(0) && lower.shape(1) == upper.shape(1),
             "lower and upper ranks must have the same shape");
-    auto problem = described(given, static_cast<Index>(lower.shape(1)), static_cast<Index>(lower.shape(0)),
-                             spanOf(nRanks));
+    auto problem =
+        described(given, static_cast<Index>(lower.shape(1)), static_cast<Index>(lower.shape(0)), spanOf(nRanks));
     auto const &rows = given.rows;
     nb::gil_scoped_release release;
     problem.lowerRank = transposed(gridOf(lower), spanOf(rows));
@@ -306,8 +309,9 @@ void bindColumns(nb::module_ &m)
         "merge_rows",
         [](In<Rank, 2> const &lower, In<Rank, 2> const &upper, In<std::int64_t, 1> const &label, Control *control)
         {
-            auto const tableOf = [](Grid<Rank const> rank)
-            { return RankTable{rank.all(), rank.rows(), rank.columns(), false}; };
+            auto const tableOf = [](Grid<Rank const> rank) {
+                return RankTable{rank.all(), rank.rows(), rank.columns(), false};
+            };
             return merged(tableOf(gridOf(lower)), tableOf(gridOf(upper)), label, control);
         },
         nb::arg("lower").noconvert(), nb::arg("upper").noconvert(), nb::arg("label").noconvert(),

@@ -14,8 +14,8 @@
 
 namespace hardwood
 {
-// One end or value of a sample, in 32 bits: whose, what, and whether it begins a rank. What its rank is nobody asks: the
-// list is in order, and only where one rank ends and the next begins there may be a threshold.
+// One end or value of a sample, in 32 bits: whose, what, and whether it begins a rank. What its rank is nobody asks:
+// the list is in order, and only where one rank ends and the next begins there may be a threshold.
 class Event
 {
     std::uint32_t code_ = 0;  // 16 * sample + 8 * (begins a rank) + kind + (label == 1)
@@ -78,8 +78,8 @@ enum class Criterion
 
 struct ImpurityProblem
 {
-    Grid<Event> events;                // (n_features, 3 n), each row in order; reordered while the tree grows
-    Span<FiniteEvents const> finite;   // per feature
+    Grid<Event> events;               // (n_features, 3 n), each row in order; reordered while the tree grows
+    Span<FiniteEvents const> finite;  // per feature
     Span<Index const> label;
     Span<double const> weight;
     Index nClasses = 0;

@@ -54,9 +54,9 @@ class DepthTwo final : public DepthTwoNode
     std::vector<Array<Rank>> ranks_;           // by feature: lower ends of all places, then upper ends; see `ranksOf`
     Array<std::uint8_t> hasRanks_;             // whether those of the feature have been copied
     LastAsked askedRanks_;
-    Array<Sample> shared_;                     // samples that reach both sides
-    Array<Sides<Number>> parts_;               // what the sides charge for them
-    Array<Sample> disputed_;                   // shared samples that exactly one side loses
+    Array<Sample> shared_;        // samples that reach both sides
+    Array<Sides<Number>> parts_;  // what the sides charge for them
+    Array<Sample> disputed_;      // shared samples that exactly one side loses
     Index nShared_ = 0;
     Index nDisputed_ = 0;
     bool hasStumps_ = false;
