@@ -67,7 +67,7 @@ def greedy_trees(model: SearchModel, options: _core.SearchOptions, run: Run) -> 
     grown_depth = dict.fromkeys(CRITERIA, problem.max_depth + 1)
     # The deepest ones are mostly the best: they come first, and of these those that count errors.
     for depth in range(problem.max_depth, 0, -1):
-        for criterion in reversed(CRITERIA):
+        for criterion in (CRITERIA[-1], *CRITERIA[:-1]):
             if depth >= grown_depth[criterion]:
                 continue  # the same tree again
             if run.should_stop():
