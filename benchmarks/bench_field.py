@@ -234,7 +234,9 @@ PARTS = {
     "early_no_attacker_deeper": lambda: early_no_attacker((4,), 10.0),
     "deeper": lambda: proofs([(name, radius, 4) for name, radius in instances(()) if name != "wine"], 60),
     "five": lambda: proofs([(name, r, 5) for name, r in instances(SMALL)], 60),
-    "threads": lambda: threads([("wine", 0.03, 3), ("magic", RADIUS, 2)]),
+    "threads": lambda: threads(
+        [("wine", 0.03, 3), ("magic", RADIUS, 2), ("diabetes", 0.07, 4), ("ionosphere", 0.2, 4)]
+    ),
     "large": lambda: large([(200_000, 30, 2, 60), (200_000, 30, 3, 60), (1_000_000, 20, 2, 60), (20_000, 30, 3, 10)]),
     "growth_rows": lambda: growth("rows", (500, 1000, 2000, 4000, 8000), 10.0),
     "growth_features": lambda: growth("features", (4, 8, 16, 32), 10.0),
