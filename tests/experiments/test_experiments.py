@@ -420,7 +420,9 @@ def test_results_of_earlier_versions_are_read(name: str) -> None:
     log = read_log(path)
     assert log.grids
     assert log.grids[-1].name == name
-    assert not pending(log.grids[-1], log), "keys of cells have changed"
+    # The paper's six methods were not run on the largest set; were keys to change, no cell of any set would be found.
+    left_out = {"wine"} if name == "table" else set()
+    assert {cell.dataset for cell in pending(log.grids[-1], log).values()} <= left_out, "keys of cells have changed"
     assert {record.version for record in log.cells.values()} <= {1, 2}
 
 
