@@ -250,7 +250,7 @@ def try_labelings(
 ) -> tuple[IntArray, bool]:
     """Search leaf labels that lose less than `most`; return the best known and whether the search came to its end."""
 
-# The exact search (docs/search.md). A tree is an array of five rows: feature, threshold index, left, right, label.
+# The exact search (docs/exact_search.md). A tree has five rows: feature, threshold index, left, right, label.
 
 class SearchProblem:
     """Merged boxes, classes, whole-number weights: the boxes are `rows` of the ranks `lower` and `upper`."""

@@ -50,4 +50,19 @@ inline void requireNumbers(BoxesAround const &boxes)
     requireAll(boxes.ends.low, [=](double x) { return isBounded ? !std::isnan(x) : x < infinity; });
     requireAll(boxes.ends.high, [=](double x) { return isBounded ? !std::isnan(x) : x > -infinity; });
 }
+
+// Rank the ends without Python's lock, under a control that was given or one that only signals stop; nothing where it
+// was stopped.
+inline std::optional<RankedEnds> rankUnlocked(BoxesAround const &boxes, bool byFeature, Control *given)
+{
+    requireNumbers(boxes);
+    std::optional<RankedEnds> ranked;
+    {
+        nb::gil_scoped_release unlocked;
+        Interruptible own;
+        ranked = rankEnds(boxes, byFeature, given != nullptr ? *given : own);
+    }
+    raisePending();
+    return ranked;
+}
 }  // namespace hardwood

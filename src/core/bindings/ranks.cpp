@@ -18,14 +18,7 @@ nb::object pyRankEnds(FloatRows low, FloatRows high, FloatRows down, FloatRows u
                       FloatRows rounding, FloatRows value, Control *given)
 {
     auto const arrays = boxesAround(low, high, down, up, group, rounding, value);
-    requireNumbers(arrays.boxes);
-    std::optional<RankedEnds> ranked;
-    {
-        nb::gil_scoped_release unlocked;
-        Interruptible own;
-        ranked = rankEnds(arrays.boxes, false, given != nullptr ? *given : own);
-    }
-    raisePending();
+    auto ranked = rankUnlocked(arrays.boxes, false, given);
     if (!ranked)
         return nb::none();
     auto const n = arrays.boxes.samples(), p = arrays.boxes.features();

@@ -184,14 +184,7 @@ std::optional<RankedColumns> rankColumns(In<double, 2> low, In<double, 2> high, 
                                          Control *given)
 {
     auto const arrays = boxesAround(low, high, down, up, group, rounding, value);
-    requireNumbers(arrays.boxes);
-    std::optional<RankedEnds> ranked;
-    {
-        nb::gil_scoped_release unlocked;
-        Interruptible own;
-        ranked = rankEnds(arrays.boxes, true, given != nullptr ? *given : own);
-    }
-    raisePending();
+    auto ranked = rankUnlocked(arrays.boxes, true, given);
     if (!ranked)
         return {};
     return RankedColumns{std::move(*ranked), arrays.boxes.samples()};

@@ -83,7 +83,7 @@ private:
     void sortEvents(Index feature, Span<Event> row) const;
 };
 
-// How hard each bound is tried, and which ideas are used at all (docs/search.md, "What makes it fast").
+// How hard each bound is tried, and which ideas are used at all (docs/exact_search.md, "What makes it fast").
 struct Options
 {
     Index rounds = 24;           // steps that move weight at one threshold, depth 2

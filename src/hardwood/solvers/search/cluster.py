@@ -1,6 +1,6 @@
 """Stations on the workers of a Dask cluster.
 
-An duty is done in slices, each a task of its own: a station lives in its worker's process from one slice to the next
+A duty is done in slices, each a task of its own: a station lives in its worker's process from one slice to the next
 and searches on while its news travel. What must arrive at once, a better cost or a request to share work, is told to
 workers directly (`Client.run`). Data is scattered once; who joins later gets it from another worker. Nothing that is
 lost here can do harm: what a worker had not yet told is open in the ledger and given to another one.
@@ -70,7 +70,7 @@ _MODELS: dict[str, tuple[SearchModel, SearchModel]] = {}
 
 @dataclass(frozen=True)
 class Slice:
-    """What a task is to do: go on with turn `turn` of a stream, or begin an duty.
+    """What a task is to do: go on with turn `turn` of a stream, or begin a duty.
 
     For the latter a new station may be needed: it writes the stream `fresh`, from the state `state` on.
     """
@@ -264,7 +264,7 @@ class Workers:
         slot.stream = slot.offered = -1
 
     def give(self, slot: str, duty: Duty) -> None:
-        """Let a station begin an duty."""
+        """Let a station begin a duty."""
         self._submit(slot, duty)
 
     def _submit(self, name: str, duty: Duty | None) -> None:
@@ -363,7 +363,7 @@ class Workers:
         return (answer or {}).get(there.address)
 
     def close(self) -> None:
-        """End all dutys."""
+        """End all duties."""
         for slot in self._slots.values():
             if slot.future is not None:
                 self._asked(slot.future.cancel)

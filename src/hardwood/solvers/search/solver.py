@@ -2,7 +2,7 @@
 
 Branch and bound over the root split, where the two children are the same problem one level down. A sample that
 reaches both children is lost once if either loses it, so its weight is shared between them: whatever the share, the
-two children's optima bound the cost of the split from below (Lagrangian decomposition). See docs/search.md.
+two children's optima bound the cost of the split from below (Lagrangian decomposition). See docs/exact_search.md.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ class Team(Protocol):
         """Return the names of the stations that are there now."""
 
     def give(self, slot: str, duty: Duty) -> None:
-        """Let a station begin an duty."""
+        """Let a station begin a duty."""
 
     def news(self, seconds: float, *, writes: bool) -> list[tuple[str, int, News]]:
         """Return slot, stream and news of the stations that have any, after so many seconds at most."""
@@ -106,7 +106,7 @@ class Team(Protocol):
         """Let a station help no more."""
 
     def close(self) -> None:
-        """End all dutys."""
+        """End all duties."""
 
 
 class Threads:
@@ -123,7 +123,7 @@ class Threads:
         return list(self._stations)
 
     def give(self, slot: str, duty: Duty) -> None:
-        """Let a station begin an duty."""
+        """Let a station begin a duty."""
         self._stations[slot].begin(duty)
         self._busy.add(slot)
 
@@ -160,7 +160,7 @@ class Threads:
         self._stations[slot].end_help()
 
     def close(self) -> None:
-        """End all dutys."""
+        """End all duties."""
         for station in self._stations.values():
             station.request_stop()
         for station in self._stations.values():

@@ -114,7 +114,7 @@ class News:
     is_done : bool
         Whether the duty is done, or nothing more can be done about it.
     counters : dict
-        What was done, by depth, once an duty is done.
+        What was done, by depth, once a duty is done.
     """
 
     trees: list[tuple[int | None, IndexTree]] = field(default_factory=list)
@@ -173,7 +173,7 @@ class Station:
         self._helper: Helper | None = None
 
     def begin(self, duty: Duty) -> None:
-        """Begin an duty; returns at once."""
+        """Begin a duty; returns at once."""
         if duty.parts is None:
             self._scout = self._new_scout(duty)
             self._scout.start()
@@ -193,7 +193,7 @@ class Station:
         ----------
         seconds : float
         writes : bool
-            Whether to hand over what was written; when an duty is done, that happens anyway.
+            Whether to hand over what was written; when a duty is done, that happens anyway.
         """
         if self._scout is not None:
             trees, is_over = self._scout.news(seconds)
