@@ -22,14 +22,12 @@ public:
         return (high * 67108864.0 + low) / 9007199254740992.0;
     }
 
-    // Put `count` of the entries, drawn without replacement, to the front.
-    void drawToFront(Span<Index> entries, Index count)
+    // Put one of the entries from a place on, drawn at random, to that place: called for 0, 1, ... it draws without
+    // replacement.
+    void drawTo(Index place, Span<Index> entries)
     {
-        for (Index a = 0; a != count; ++a)
-        {
-            auto const left = static_cast<double>(entries.size() - a);
-            std::swap(entries[a], entries[a + static_cast<Index>(uniform() * left)]);
-        }
+        auto const left = static_cast<double>(entries.size() - place);
+        std::swap(entries[place], entries[place + static_cast<Index>(uniform() * left)]);
     }
 };
 }  // namespace hardwood

@@ -112,6 +112,16 @@ def test_forests_of_chunks_vote() -> None:
     assert np.mean(forest.predict(X) == y) > np.mean(rival.predict(X) == y) - 0.05
 
 
+def test_forests_of_chunks_draw_features_until_one_gains() -> None:
+    y = np.arange(300) % 2
+    X = np.full((300, 9), 0.1)
+    X[:, 6] += y / 2
+    for seed in range(5):
+        lazy = da.from_array(X, chunks=(100, 9))
+        forest = learn_in_chunks(lazy, y, 0.1, max_depth=1, n_trees=3, random_state=seed)
+        assert adversarial_accuracy(forest, X, y, 0.1) == 1, seed
+
+
 def test_many_classes_and_weights() -> None:
     rng = np.random.default_rng(0)
     X = rng.random((3000, 2))

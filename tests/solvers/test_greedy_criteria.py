@@ -195,6 +195,18 @@ def test_the_same_seed_draws_the_same_features() -> None:
         assert trees[0] == trees[1] != trees[2]
 
 
+@pytest.mark.parametrize("options", [{}, CHEN, FPRDT])
+def test_features_are_drawn_until_one_gains(options: dict[str, Any]) -> None:
+    """The one feature that gains anything is found, however few are drawn at a time, as in scikit-learn."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X, y = np.full((30, 8), 0.1), rng.permutation(np.arange(30) % 2)
+        X[:, rng.integers(8)] = 0.25 + y / 2
+        for many in (1, 2, 8):
+            model = GreedyRobustTreeClassifier(2, attack=0.1, max_features=many, random_state=seed, **options).fit(X, y)
+            assert model.adversarial_score(X, y) == 1, (seed, many)
+
+
 def test_events_of_some_samples_are_those_of_a_problem_without_the_others() -> None:
     problem = random_problem(3)
     chosen = np.array([1, 4, 5, 9])

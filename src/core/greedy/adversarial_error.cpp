@@ -139,14 +139,16 @@ class ErrorGrowth
     // The best split of a node that is better than its leaf; none where the Control stopped the search.
     Stump bestSplit(Index node, Span<Index const> samples, ClassWeights<classes> const &totals, double enough)
     {
-        if (limits_.maxFeatures < problem_.lower.columns())
-            random_.drawToFront(order_, limits_.maxFeatures);
+        Index const nFeatures = problem_.lower.columns();
         Stump best;
         best.weight = enough;
-        for (Index const j : order_.view().part(0, limits_.maxFeatures))
+        for (Index place = 0; place != nFeatures && (place < limits_.maxFeatures || best.feature < 0); ++place)
         {
             if (control_.shouldStopOrPoll())
                 return {};
+            if (limits_.maxFeatures < nFeatures)
+                random_.drawTo(place, order_);
+            Index const j = order_[place];
             RankRegion const inside = tree_.region(node, j, problem_.nRanks(j));
             Stump found = bestStump(samples, j, inside, totals);
             if (found.weight <= best.weight)

@@ -13,7 +13,7 @@ struct GrowthLimits
     Index maxDepth;
     Index minSamplesSplit;  // a node with fewer samples becomes a leaf
     Index minSamplesLeaf;   // a split that leaves fewer samples on one side is not made
-    Index maxFeatures;      // how many features, drawn at random, each split may choose from
+    Index maxFeatures;      // how many features, drawn at random, each split looks at; more while none of them gains
     double minWeightLeaf;   // as minSamplesLeaf, for the weight of the samples
 };
 

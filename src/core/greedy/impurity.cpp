@@ -300,17 +300,24 @@ class ImpurityGrowth
         return best;
     }
 
-    // The best split of a node; none where the Control stopped the search.
-    Candidate bestSplit(OpenNode &open)
+    [[nodiscard]] static bool gains(Candidate const &split, double impurity)
+    {
+        return split.feature >= 0 && impurity - split.score > noGain;
+    }
+
+    // The best split of a node of this impurity, one that gains where any feature has such a one; none where the
+    // Control stopped the search.
+    Candidate bestSplit(OpenNode &open, double impurity)
     {
         Index const nFeatures = problem_.events.rows();
-        if (limits_.maxFeatures < nFeatures)
-            random_.drawToFront(order_, limits_.maxFeatures);
         Candidate best;
-        for (Index const j : order_.view().part(0, limits_.maxFeatures))
+        for (Index place = 0; place != nFeatures && (place < limits_.maxFeatures || !gains(best, impurity)); ++place)
         {
             if (control_.shouldStopOrPoll())
                 return {};
+            if (limits_.maxFeatures < nFeatures)
+                random_.drawTo(place, order_);
+            Index const j = order_[place];
             Candidate found = scan({segment(j, tree_[open.node]), open.windowOn(j)}, best.score);
             if (found.score < best.score)
             {
@@ -434,8 +441,8 @@ class ImpurityGrowth
         if (!label(tree_[open.node], weightHere) || control_.stopRequested())
             return;
         double const impurity = CriterionOf::Impurity::ofNode(totals_, weightHere);
-        Candidate const best = bestSplit(open);
-        if (best.feature < 0 || impurity - best.score <= noGain)
+        Candidate const best = bestSplit(open, impurity);
+        if (!gains(best, impurity))
             return;
         GrowingNode const here = tree_[open.node];
         Index const n = here.end - here.begin;

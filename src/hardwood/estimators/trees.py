@@ -187,7 +187,7 @@ class GreedyRobustTreeClassifier(BaseRobustTree):
     min_weight_fraction_leaf : float
         The same for a share of the weight of all samples, class weights included.
     max_features : None, "sqrt", "log2", int or float
-        How many features, drawn at random, each split may choose from.
+        How many features, drawn at random, each split looks at; more as long as none of them gains anything.
     robust_weight : float
         Share of the movable samples that the attacker really moves.
     class_weight : mapping, "balanced" or None

@@ -183,7 +183,7 @@ class ChunkedGreedy:
         min_samples_leaf : float
             Least weight on each side of a split, as the attacker distributes the samples.
         max_features : int or None
-            How many features, drawn at random, each split may choose from.
+            How many features, drawn at random, each split looks at; more as long as none of them gains anything.
         bootstrap : bool
             Whether rows are drawn with replacement: each counts as often as a Poisson variable of mean 1 says.
         random_state : int
@@ -200,7 +200,7 @@ class ChunkedGreedy:
             if counts is None:
                 break
             best = [
-                _best_split(counts[k], self.thresholds, min_samples_leaf, _drawn(draw, self.n_features, max_features))
+                _best_of_drawn(counts[k], self.thresholds, min_samples_leaf, draw, max_features)
                 for k in range(len(open_nodes))
             ]
             rule = _Level({}, {})
@@ -308,10 +308,20 @@ def _grid(ends: FloatArray) -> FloatArray:
     return np.array([midpoint(float(a), float(b)) for a, b in zip(chosen, above, strict=True)])
 
 
-def _drawn(rng: np.random.Generator, n_features: int, most: int | None) -> IntArray:
-    if most is None or most >= n_features:
-        return np.arange(n_features)
-    return np.sort(rng.choice(n_features, max(1, most), replace=False))
+def _best_of_drawn(
+    counts: FloatArray, thresholds: list[FloatArray], least: float, rng: np.random.Generator, most: int | None
+) -> tuple[int, int, FloatArray] | None:
+    """Return the best split on features drawn at random, and on one more at a time as long as there is none."""
+    p = len(thresholds)
+    if most is None or most >= p:
+        return _best_split(counts, thresholds, least, np.arange(p))
+    drawn = np.sort(rng.choice(p, max(1, most), replace=False))
+    found = _best_split(counts, thresholds, least, drawn)
+    if found is None:
+        others = rng.permutation(np.setdiff1d(np.arange(p), drawn))
+        alone = (_best_split(counts, thresholds, least, others[k : k + 1]) for k in range(len(others)))
+        found = next((split for split in alone if split is not None), None)
+    return found
 
 
 def _best_split(

@@ -39,7 +39,7 @@ MAX_FEATURES = Option(
     "max_features",
     None,
     AnyOf(Nothing("all"), OneOf(("sqrt", "log2")), Whole(1), Share()),
-    "how many features, drawn at random, each split may choose from",
+    "how many features, drawn at random, each split looks at; more while none gains",
 )
 OPTIONS = (
     Option("criterion", "groot", OneOf(CRITERIA), "how a split is scored"),
@@ -140,7 +140,8 @@ class GreedyLearner:
     min_weight_fraction_leaf : float
         The same for a share of the weight of all samples that take part.
     max_features : None, "sqrt", "log2", int or float
-        How many features, drawn at random, each split may choose from; None for all.
+        How many features, drawn at random, each split looks at, and more as long as none of them gains anything; None
+        for all.
     robust_weight : float
         Share of the movable samples that the attacker really moves; 0 learns without an attacker, 1 with a full one.
         ``"adversarial-error"`` counts errors under the full attack only.
