@@ -3,11 +3,17 @@
 // Python makes one Control for a run and keeps it; every loop of the core that can last longer than a fifth of a second
 // asks `should_stop()` now and then. A Control says yes when somebody asked for it, when the deadline has passed, or
 // when the caller's own poll (a signal in Python, say) says so. Once it has said yes it never says no again.
+//
+// On a machine that others use a second of the clock on the wall may be little computing or much. A Control can count
+// the CPU time of the process as well: then its deadline has passed only when that much has been computed, too. CPU
+// time of one thread never runs ahead of the wall, so it is asked for only once the deadline on the wall is there, and
+// what is missing puts that off: looking costs nothing more.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <ctime>
 #include <functional>
 #include <limits>
 
@@ -19,19 +25,41 @@ class Control
 
     std::atomic<bool> stopped_{false};
     std::atomic<std::int64_t> deadline_{std::numeric_limits<std::int64_t>::max()};  // nanoseconds of the steady clock
+    std::atomic<std::int64_t> cpuDeadline_{0};  // nanoseconds of CPU time of the process; 0 where they do not count
     std::function<bool()> poll_;  // asked by the thread that called from Python, at most every `pollEvery`
     std::atomic<std::int64_t> nextPoll_{0};
     static constexpr std::int64_t pollEvery = 50'000'000;  // nanoseconds
 
     static std::int64_t now() { return Clock::now().time_since_epoch().count(); }
+    static std::int64_t cpuTime()
+    {
+        return static_cast<std::int64_t>(static_cast<double>(std::clock()) * (1e9 / CLOCKS_PER_SEC));
+    }
+
+    // Whether CPU time is left, at a time when the deadline has passed; puts that off if so.
+    bool hasCpuTimeLeft(std::int64_t time)
+    {
+        auto const deadline = cpuDeadline_.load(std::memory_order_relaxed);
+        auto const left = deadline == 0 ? 0 : deadline - cpuTime();
+        if (left > 0)
+            deadline_ = time + left;
+        return left > 0;
+    }
 
 public:
-    // Let the run end in `seconds` from now; infinity or more than a century means never.
-    void setTimeLeft(double seconds)
+    // Let the run end in `seconds` from now, or when the process has computed for as long where `countsCpu`; infinity
+    // or more than a century means never.
+    void setTimeLeft(double seconds, bool countsCpu = false)
     {
         constexpr double century = 3.2e9;
-        deadline_ = seconds < century ? now() + static_cast<std::int64_t>(seconds * 1e9)
-                                      : std::numeric_limits<std::int64_t>::max();
+        if (seconds < century)
+        {
+            auto const left = static_cast<std::int64_t>(seconds * 1e9);
+            cpuDeadline_ = countsCpu ? cpuTime() + left : 0;
+            deadline_ = now() + left;
+        }
+        else
+            deadline_ = std::numeric_limits<std::int64_t>::max();
     }
 
     // What is asked beside flag and clock, with the caller's locks; set before the computation starts.
@@ -48,7 +76,7 @@ public:
         if (stopRequested())
             return true;
         auto const time = now();
-        if (time >= deadline_.load(std::memory_order_relaxed))
+        if (time >= deadline_.load(std::memory_order_relaxed) && !hasCpuTimeLeft(time))
         {
             requestStop();
             return true;

@@ -15,9 +15,9 @@ from hardwood.arrays import BoolArray, EventArray, FloatArray, Int32Array, IntAr
 class Control:
     """How a long computation is stopped: by `request_stop()` from any thread, or by its deadline."""
 
-    def __init__(self, time_left: float | None = None) -> None: ...
-    def set_time_left(self, seconds: float | None) -> None:
-        """Let the run end in so many seconds from now; None for never."""
+    def __init__(self, time_left: float | None = None, cpu: bool = False) -> None: ...
+    def set_time_left(self, seconds: float | None, cpu: bool = False) -> None:
+        """Let the run end in so many seconds from now, of CPU time of the process if asked; None for never."""
     def request_stop(self) -> None:
         """Ask the computation to end at its next look."""
     @property

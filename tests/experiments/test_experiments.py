@@ -120,6 +120,11 @@ def test_a_grid_can_be_cut_down_and_comes_back_from_the_log() -> None:
         ('kind = "fit"\ndepths = [1]\nfolds = [3]', "is [3]; it must be a whole number from 2"),
         ('kind = "fit"\ndepths = [1]\nbounds = "yes"', "is 'yes'; it must be true or false"),
         ('kind = "fit"\ntime_limit = [9]', "is [9]; it must be a number"),
+        ('kind = "fit"\ndepths = [1]\nclock = "sun"', "is 'sun'; it must be 'wall' or 'cpu'"),
+        (
+            'kind = "fit"\ndepths = [1]\nmethods = ["search", "MILP"]\nclock = "cpu"',
+            "'MILP' runs in a process of its own",
+        ),
         ('kind = "fit"\nquick = 1', "is 1; it must be an object"),
         ('kind = "fit"\n[quick]\nquick = 1', "has the entry 'quick'"),
         ("kind = 7", "is 7; it must be text"),
@@ -156,6 +161,7 @@ def test_methods_that_cannot_run_here_say_why() -> None:
 def test_cells_come_back_from_plain_data_with_the_same_key() -> None:
     cells: list[Cell] = [
         FitCell("moons", 0.1, Recipe("greedy", {"criterion": "chen"}), 2, 5.0, radius_factor=1.2, fold=1, folds=3),
+        FitCell("moons", 0.1, Recipe("search"), 2, 5.0, clock="cpu"),
         BoundCell("moons", 0.1),
         CurveCell("moons"),
     ]
@@ -163,7 +169,17 @@ def test_cells_come_back_from_plain_data_with_the_same_key() -> None:
         again = cell_from_fields(Fields(json.loads(json.dumps(cell.to_dict())), "cell"))
         assert again == cell
         assert key_of(again) == key_of(cell)
-    assert len({key_of(cell) for cell in cells}) == 3
+    assert len({key_of(cell) for cell in cells}) == 4
+    # What was run before there was a choice of clocks is still found.
+    assert "clock" not in cells[0].to_dict()
+
+
+def test_a_limit_of_cpu_time_stops_a_fit_after_so_much_of_it() -> None:
+    rng = np.random.default_rng(0)
+    data = Dataset("xor", rng.random((300, 10)), rng.integers(0, 2, 300), tuple(f"x{j}" for j in range(10)))
+    outcome = FitCell("xor", 0.01, Recipe("search"), 5, 0.3, clock="cpu").run(data)
+    assert outcome.stopped_by == "time limit"
+    assert outcome.cpu_seconds >= 0.3
 
 
 def test_a_fit_cell_reports_scores_of_the_attack_not_of_the_training_radius() -> None:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import pytest
 
 from hardwood import EndReason
-from hardwood.solvers.stopping import Criterion, Gap, Interrupt, Proof, TimeLimit
+from hardwood._core import Control
+from hardwood.solvers.stopping import Criterion, Gap, Interrupt, Proof, TimeLimit, counting_cpu_seconds
 
 
 @dataclass
@@ -48,6 +49,22 @@ def test_a_time_limit_counts_from_its_start() -> None:
     assert not long.is_met(Known())
     assert 900 < long.remaining() <= 994
     assert long.elapsed() >= 6
+
+
+def test_seconds_of_cpu_time_do_not_pass_asleep() -> None:
+    with counting_cpu_seconds():
+        limit = TimeLimit(0.1)
+    control, on_the_wall = Control(0.1, cpu=True), TimeLimit(0.1)
+    time.sleep(0.15)
+    assert on_the_wall.is_met(Known())
+    assert not limit.is_met(Known())
+    assert not control.stopped
+    assert limit.elapsed() >= 0.15
+    until = time.process_time() + 0.2
+    while time.process_time() < until:
+        pass
+    assert limit.is_met(Known())
+    assert control.stopped
 
 
 def test_no_time_limit_is_never_over() -> None:

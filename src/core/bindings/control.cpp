@@ -36,16 +36,18 @@ void bindControl(nb::module_ &m)
                         "How a long computation is stopped: by `request_stop()` from any thread, or by its deadline.")
         .def(
             "__init__",
-            [](Control *self, std::optional<double> seconds)
+            [](Control *self, std::optional<double> seconds, bool cpu)
             {
                 new (self) Control();
-                self->setTimeLeft(secondsOf(seconds));
+                self->setTimeLeft(secondsOf(seconds), cpu);
                 self->setPoll(signalRaised);
             },
-            nb::arg("time_left").none() = nb::none())
+            nb::arg("time_left").none() = nb::none(), nb::arg("cpu") = false)
         .def(
-            "set_time_left", [](Control &self, std::optional<double> seconds) { self.setTimeLeft(secondsOf(seconds)); },
-            nb::arg("seconds").none(), "Let the run end in so many seconds from now; None for never.")
+            "set_time_left",
+            [](Control &self, std::optional<double> seconds, bool cpu) { self.setTimeLeft(secondsOf(seconds), cpu); },
+            nb::arg("seconds").none(), nb::arg("cpu") = false,
+            "Let the run end in so many seconds from now, of CPU time of the process if asked; None for never.")
         .def("request_stop", &Control::requestStop, "Ask the computation to end at its next look.")
         .def_prop_ro(
             "stopped", [](Control &self) { return self.shouldStop(); },

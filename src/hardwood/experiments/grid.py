@@ -8,7 +8,7 @@ from typing import Any, Self
 from hardwood.data.fields import Fields
 from hardwood.evaluation.methods import Method, Recipe, find_method
 from hardwood.evaluation.selection import Candidate, combinations
-from hardwood.experiments.cells import FitCell, read_recipe
+from hardwood.experiments.cells import CLOCKS, FitCell, read_clock, read_recipe
 from hardwood.experiments.ensembles import EnsembleCell
 from hardwood.plain_data import as_items, as_number, as_text
 
@@ -33,6 +33,8 @@ class Grid:
     depths : tuple of int
     time_limit : float
         Seconds per fit.
+    clock : {"wall", "cpu"}
+        Which seconds these are for trees.
     seeds : tuple of int
     folds : int
     bounds : bool
@@ -50,12 +52,18 @@ class Grid:
     seeds: tuple[int, ...] = (0,)
     folds: int = 3
     bounds: bool = False
+    clock: str = "wall"
     skipped: dict[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def datasets(self) -> list[str]:
         """The data sets, each once."""
         return list(dict.fromkeys(dataset for dataset, _ in self.instances))
+
+    @property
+    def limit(self) -> str:
+        """The limit of a fit, in words."""
+        return f"{self.time_limit:g} s{' of CPU time' if self.clock == 'cpu' else ''}"
 
     def candidates(self, method: Method) -> list[Candidate]:
         """Return what cross validation chooses among, the preferred of equals first."""
@@ -76,6 +84,8 @@ class Grid:
             radius_factor=candidate.radius_factor,
             fold=fold,
             folds=None if fold is None else self.folds,
+            # A leaf is found at once, whatever clock is looked at.
+            clock=self.clock if candidate.max_depth > 0 else CLOCKS[0],
         )
 
     def ensemble_cell(self, instance: tuple[str, float], method: Method, seed: int) -> EnsembleCell:
@@ -102,6 +112,7 @@ class Grid:
             "seeds": list(self.seeds),
             "folds": self.folds,
             "bounds": self.bounds,
+            "clock": self.clock,
         }
 
     @classmethod
@@ -119,6 +130,7 @@ class Grid:
             seeds=tuple(given.wholes("seeds")),
             folds=given.whole("folds", least=2),
             bounds=given.flag("bounds"),
+            clock=read_clock(given),
         )
 
 

@@ -13,10 +13,12 @@ from hardwood.data.datasets import PAPER_RADII
 from hardwood.data.fields import Fields
 from hardwood.errors import InvalidInputError
 from hardwood.evaluation.methods import Method, find_method
+from hardwood.experiments.cells import read_clock
 from hardwood.experiments.ensembles import ENSEMBLES
 from hardwood.experiments.grid import KINDS, Grid
 from hardwood.experiments.sets import MADE_UP
 from hardwood.files import read_text
+from hardwood.solvers.registry import get_solver
 
 TABLE_METHODS = (
     "TREANT",
@@ -35,7 +37,7 @@ TABLE_METHODS = (
 )
 """What ``methods = "all"`` means, in the order of tables; the six names with MILP and MaxSAT are the paper's."""
 
-_FIELDS = {"kind", "datasets", "radii", "methods", "depths", "folds", "time_limit", "seeds", "bounds", "quick"}
+_FIELDS = {"kind", "datasets", "radii", "methods", "depths", "folds", "time_limit", "seeds", "bounds", "clock", "quick"}
 
 
 def shipped_grids() -> list[str]:
@@ -91,6 +93,7 @@ def load_grid(
         seeds=tuple(given.wholes("seeds", [0])),
         folds=given.whole("folds", 3, least=2),
         bounds=given.flag("bounds", False),
+        clock=_clock(given, chosen),
         skipped={method.name: method.missing for method in chosen if method.missing is not None},
     )
 
@@ -104,6 +107,18 @@ def _grid_text(name: str | os.PathLike[str]) -> tuple[str, str]:
             f"experiment {str(name)!r} is not known; the experiments are {', '.join(shipped_grids())}, or a .toml file"
         )
     return read_text(path, "experiment"), path.stem
+
+
+def _clock(given: Fields, methods: list[Method]) -> str:
+    clock = read_clock(given)
+    others = [
+        method.name for method in methods if method.recipe is not None and get_solver(method.recipe.solver).engines
+    ]
+    if clock == "cpu" and others:
+        raise InvalidInputError(
+            f"{given.where}: {others[0]!r} runs in a process of its own, whose CPU time nobody counts; leave out clock"
+        )
+    return clock
 
 
 def _depths(given: Fields) -> tuple[int, ...]:

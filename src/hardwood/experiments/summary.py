@@ -68,7 +68,7 @@ def _selection(grid: Grid, log: Log) -> tuple[str, str, list[str]]:
     asked = (
         f"Which learner keeps the most accuracy under attack on data it has not seen? {_sets(grid)}, "
         f"{len(grid.methods)} learners, depth {_span(grid.depths)} by {grid.folds}-fold cross validation, at most "
-        f"{grid.time_limit:g} s per fit."
+        f"{grid.limit} per fit."
     )
     done = {name: standing for name, standing in standings(grid, log).items() if standing.scores}
     means = {name: mean_and_error(list(standing.scores.values())) for name, standing in done.items()}
@@ -118,7 +118,7 @@ def _curve(grid: Grid, log: Log) -> tuple[str, str, list[str]]:
 def _optimality(grid: Grid, log: Log) -> tuple[str, str, list[str]]:
     asked = (
         "How often is the best tree proven, how far is GROOT from it, and how far is it from what any model could "
-        f"reach? {_sets(grid)}, depth {_span(grid.depths)}, at most {grid.time_limit:g} s per fit."
+        f"reach? {_sets(grid)}, depth {_span(grid.depths)}, at most {grid.limit} per fit."
     )
     found, total = [], len(settings_of(grid))
     for depth in grid.depths:
@@ -136,7 +136,7 @@ def _optimality(grid: Grid, log: Log) -> tuple[str, str, list[str]]:
 
 def _time(grid: Grid, log: Log) -> tuple[str, str, list[str]]:
     depth = grid.depths[0]
-    asked = f"Who finds good trees of depth {depth} how fast? {_sets(grid)}, at most {grid.time_limit:g} s per fit."
+    asked = f"Who finds good trees of depth {depth} how fast? {_sets(grid)}, at most {grid.limit} per fit."
     found = []
     for moment in (moment for moment in (1.0, grid.time_limit) if moment <= grid.time_limit):
         medians = {}

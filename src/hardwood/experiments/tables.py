@@ -87,7 +87,7 @@ def aggregate(grid: Grid, log: Log) -> TextTable:
         bold={(i, 1) for i in range(len(ordered)) if rows[i][1] == rows[len(ordered) - 1][1]},
         notes=[
             f"Means ± standard errors over {_instances(grid)}; depth {_range(grid.depths)} by {grid.folds}-fold cross "
-            f"validation, at most {grid.time_limit:g} s per fit.",
+            f"validation, at most {grid.limit} per fit.",
             *_about_ensembles(grid),
             *(["Methods with fewer instances are not comparable by these means; see the table by seed."] * partial),
             "Ranks and wins are among the methods listed, those of the paper among its own eight (24 instances, "
@@ -232,7 +232,7 @@ def shares(grid: Grid, log: Log) -> TextTable:
         ],
         rows,
         notes=[
-            f"{total} instances, at most {grid.time_limit:g} s per fit; ratios of adversarial accuracies over the "
+            f"{total} instances, at most {grid.limit} per fit; ratios of adversarial accuracies over the "
             "instances with a proof.",
         ],
     )

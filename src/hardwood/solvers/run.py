@@ -125,12 +125,17 @@ class Run:
         """Seconds left; infinite without a limit, never negative."""
         return self._time_limit.remaining()
 
+    @property
+    def counts_cpu(self) -> bool:
+        """Whether seconds left are seconds of CPU time."""
+        return self._time_limit.counts_cpu
+
     def budget(self, seconds: float, share: float) -> Control:
         """Return a control for a step that may take so long, but no more than this share of the time that is left."""
         return self._stoppable(min(seconds, share * self.remaining()))
 
     def _stoppable(self, seconds: float) -> Control:
-        control = Control(seconds)
+        control = Control(seconds, self.counts_cpu)
         self._controls.append(control)
         self.interrupt.stops(control)
         return control

@@ -1,6 +1,9 @@
 """When a run ends: small objects, each with one question.
 
 A run asks its criteria in turn; the first that is met names the reason in `Result.stopped_by`.
+
+Limits are seconds of the clock on the wall. For experiments that is not fair on a machine that others use: inside
+`counting_cpu_seconds` a limit counts the seconds for which the process has computed.
 """
 
 from __future__ import annotations
@@ -8,10 +11,28 @@ from __future__ import annotations
 import math
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Protocol
 
 from hardwood._core import Control
 from hardwood.solvers.result import EndReason
+
+_COUNTS_CPU = ContextVar("whether limits count CPU time", default=False)
+
+
+@contextmanager
+def counting_cpu_seconds() -> Iterator[None]:
+    """Let the time limits that begin inside count CPU seconds of this process, all its threads together.
+
+    For solvers that compute in this process: what waits for another one hardly gets older.
+    """
+    before = _COUNTS_CPU.set(True)
+    try:
+        yield
+    finally:
+        _COUNTS_CPU.reset(before)
 
 
 class Known(Protocol):
@@ -87,22 +108,30 @@ class TimeLimit:
     seconds : float or None
         None for no limit.
     started : float or None
-        `time.perf_counter` of the moment from which they count; now by default.
+        `time.perf_counter` of the moment from which they count; now by default. Seconds of CPU time count from now.
+
+    Attributes
+    ----------
+    counts_cpu : bool
+        Whether they are seconds of CPU time, see `counting_cpu_seconds`.
     """
 
     reason = EndReason.TIME_LIMIT
 
     def __init__(self, seconds: float | None, started: float | None = None) -> None:
         self.started = time.perf_counter() if started is None else started
-        self._deadline = math.inf if seconds is None else self.started + seconds
+        self.counts_cpu = _COUNTS_CPU.get()
+        self._clock = time.process_time if self.counts_cpu else time.perf_counter
+        from_when = self._clock() if self.counts_cpu else self.started
+        self._deadline = math.inf if seconds is None else from_when + seconds
 
     def elapsed(self) -> float:
-        """Seconds since the start."""
+        """Seconds since the start, on the wall."""
         return time.perf_counter() - self.started
 
     def remaining(self) -> float:
         """Seconds left; infinite without a limit, never negative."""
-        return max(0.0, self._deadline - time.perf_counter())
+        return max(0.0, self._deadline - self._clock())
 
     def is_met(self, known: Known) -> bool:
         """Whether the run should end."""

@@ -46,7 +46,7 @@ class BoundByParts:
         self.options = options
         self.run = run
         self.on_turn = on_turn
-        self.control = _core.Control(TIME * run.remaining())
+        self.control = _core.Control(TIME * run.remaining(), run.counts_cpu)
         order = np.random.default_rng(run.random_state).permutation(model.n)
         self.parts = [np.sort(part) for part in np.array_split(order, -(-model.n // SIZE))]
         self.proven = np.zeros(len(self.parts), np.int64)
