@@ -236,7 +236,7 @@ class DaskCluster:
         """Run tasks; see `Execute`."""
         waiting = iter(tasks)
         cell_of: dict[str, Cell] = {}
-        running = self._distributed.as_completed()
+        running = self._distributed.as_completed(loop=self._client.loop)
 
         def fill_up() -> None:
             # Twice as many as can run keeps the workers busy, also those that join later, without sending all data
