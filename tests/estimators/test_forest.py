@@ -220,3 +220,18 @@ def test_a_forest_of_a_large_table_shares_its_memory_and_leaves_it_free(monkeypa
         assert X.flags.writeable
         np.testing.assert_array_equal(X, before)
     assert forests[0].trees_ == forests[1].trees_
+
+
+def test_plain_arrays_take_a_shorter_way_to_the_same_answers() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.random((80, 3)), rng.integers(0, 2, 80)
+    forest = RobustForestClassifier(5, max_depth=3, attack=0.05).fit(X, y)
+    expected = forest.predict(X.tolist())
+    for same in (X, np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2]):
+        assert np.array_equal(forest.predict(same), expected)
+    for wrong, message in ((X[:, :2], "2 features"), (X[:0], "0 sample"), (X[0], "1D array|1 dimension")):
+        with pytest.raises(ValueError, match=message):
+            forest.predict(wrong)
+    for hole in (np.nan, np.inf):
+        with pytest.raises(ValueError, match=r"NaN|missing|inf"):
+            forest.predict(np.where(X < 0.5, hole, X))

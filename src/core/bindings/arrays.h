@@ -76,6 +76,13 @@ nb::ndarray<nb::numpy, T, nb::ndim<2>> handOver(Array<T> &&array, Index rows, In
 }
 
 // Raise ValueError unless the condition holds.
+// A message that is there already costs nothing where all is well, also inside of loops.
+inline void require(bool condition, char const *message)
+{
+    if (!condition)
+        throw nb::value_error(message);
+}
+
 inline void require(bool condition, std::string const &message)
 {
     if (!condition)

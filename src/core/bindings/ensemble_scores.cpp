@@ -27,8 +27,9 @@ void requireTrees(Span<Index const> root, Span<Index const> feature, Span<double
         {
             if (left[i] < 0 && right[i] < 0)
                 continue;
-            require(feature[i] >= 0 && feature[i] < features,
-                    "a split names feature " + std::to_string(feature[i]) + " of " + std::to_string(features));
+            if (feature[i] < 0 || feature[i] >= features)
+                require(false,
+                        "a split names feature " + std::to_string(feature[i]) + " of " + std::to_string(features));
             require(!std::isnan(threshold[i]), "a split must have a threshold");
             for (Index const child : {left[i], right[i]})
             {

@@ -2,7 +2,8 @@
 //
 // A sample that is misclassified where it stands needs no attack. And nobody is misclassified as a rival if even the
 // worst leaf that the box reaches in each tree, as if the attacker could choose a point for every tree, leaves a margin
-// above the threshold (`marginThreshold`), rounding errors of the sum included.
+// above the threshold (`marginThreshold`), rounding errors of the sum included. Of two classes it is often known after
+// half of the trees: when whatever the others may add leaves the margin above, or below, the threshold.
 #pragma once
 
 #include "ensemble_scores/scored_trees.h"
@@ -15,7 +16,10 @@ class QuickLook
     std::vector<std::int32_t> stack_;
     Array<double> sums_, work_;
 
-    [[nodiscard]] double worstMargin(Span<double const> lower, Span<double const> upper, Index truth, Index rival);
+    // The least margin that a leaf of a tree has in a box.
+    template <class Margin>
+    [[nodiscard]] double worstLeaf(Index tree, Span<double const> lower, Span<double const> upper, Margin &&marginOf);
+    [[nodiscard]] bool beats(Span<double const> lower, Span<double const> upper, Index truth, Index rival);
 
 public:
     explicit QuickLook(ScoredTrees const &trees);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace hardwood
 {
@@ -123,6 +124,30 @@ ScoredTrees::ScoredTrees(Span<Index const> root, Span<Index const> feature, Span
         unit_ = finest;
     if (rule_.link == Link::logistic)
         rounding_ += 16 * unit * rule_.divisor * std::exp(rule_.slope * most / rule_.divisor) / rule_.slope;
+    addUpRests();
+}
+
+void ScoredTrees::addUpRests()
+{
+    if (classes() != 2)
+        return;
+    rest_.assign(root_.size() + 1, Rest{0.0, 0.0, 0.0});
+    auto end = static_cast<std::int32_t>(nodes_.size());
+    for (std::size_t t = root_.size(); t-- > 0; end = root_[t])
+    {
+        double least = std::numeric_limits<double>::infinity(), most = -least;
+        for (std::int32_t i = root_[t]; i < end; ++i)
+        {
+            if (node(i).feature >= 0)
+                continue;
+            auto const row = node(i).left;
+            double const margin = scores() == 1 ? value(row, 0) : value(row, 1) - value(row, 0);
+            least = std::min(least, margin);
+            most = std::max(most, margin);
+        }
+        rest_[t] = {rest_[t + 1].least + least, rest_[t + 1].most + most,
+                    rest_[t + 1].size + std::max(std::abs(least), std::abs(most))};
+    }
 }
 
 std::int32_t ScoredTrees::cellOf(Index feature, double x) const

@@ -65,6 +65,16 @@ public:
     }
     [[nodiscard]] double base(Index score) const { return base_[static_cast<std::size_t>(score)]; }
 
+    // Of two classes: what the trees from one on can add to the margin of the second class, whatever the point is, and
+    // the sum of the sizes of their leaves' margins.
+    struct Rest
+    {
+        double least;
+        double most;
+        double size;
+    };
+    [[nodiscard]] Rest const &restFrom(Index tree) const { return rest_[static_cast<std::size_t>(tree)]; }
+
     // Distinct thresholds of a feature, sorted.
     [[nodiscard]] std::vector<double> const &cuts(Index feature) const
     {
@@ -89,11 +99,13 @@ public:
 private:
     template <class Leaf>
     void add(Leaf &&leafOf, Span<double> out) const;
+    void addUpRests();
 
     std::vector<Node> nodes_;
     std::vector<std::int32_t> root_;
     std::vector<double> value_;  // one row per leaf
     std::vector<double> base_;
+    std::vector<Rest> rest_;  // one more than trees; none where there are not two classes
     std::vector<std::vector<double>> cuts_;
     Index features_;
     ScoreRule rule_;

@@ -71,6 +71,11 @@ def rounding_of(X: Any, n_features: int) -> FloatArray:
     return np.ascontiguousarray(np.broadcast_to(spacing, (2, n_features)))
 
 
+def is_plain_matrix(X: Any, n_features: int) -> bool:
+    """Whether a table is an array of float64 numbers with rows and so many columns, and nothing else."""
+    return type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and len(X) > 0 and X.shape[1] == n_features
+
+
 def column_names(X: Any) -> tuple[str, ...] | None:
     """Column names of a pandas or polars frame; None where there are none or not all are strings."""
     columns = getattr(X, "columns", None)

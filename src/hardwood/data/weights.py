@@ -119,6 +119,8 @@ def weighted_share(is_so: BoolArray, sample_weight: Any = None) -> float:
     """Return the share of the weight whose samples are so: the mean of a score."""
     if len(is_so) == 0:
         raise InvalidInputError("there are no samples to score")
+    if sample_weight is None:
+        return int(np.count_nonzero(is_so)) / len(is_so)
     weight = as_weights(sample_weight, len(is_so))
     with np.errstate(over="ignore"):
         total = weight.sum()

@@ -41,7 +41,7 @@ from hardwood.problem.boxes import Reach, limits_of, reach_under_attack
 from hardwood.problem.prices import AFFORDABLE, BoxPrices, in_units
 from hardwood.solvers.options import TIME_LIMIT, count_threads
 
-DECIDED_BY = ("open", "trees", "messages", "search", "as it is", "descent", "search")
+DECIDED_BY = np.array(["open", "trees", "messages", "search", "as it is", "descent", "search"])
 """What told it, by the core's verdict: 1 to 3 are robust, 4 to 6 fooled."""
 _LAST_ROBUST = 3
 _FIRST_ROUND, _GROWTH = 0.05, 4.0
@@ -345,6 +345,6 @@ def robustness(
         verifier.is_robust,
         verifier.is_fooled,
         verifier.point,
-        np.array(DECIDED_BY)[verifier.verdict],
+        DECIDED_BY[verifier.verdict],
         verifier.seconds,
     )

@@ -18,7 +18,15 @@ from hardwood.arrays import FloatArray
 from hardwood.attack.model import AttackModel
 from hardwood.data.categories import CategoryEncoding
 from hardwood.data.chunks import is_chunked, over_chunks
-from hardwood.data.frames import Table, as_table, check_finite, check_is_table, column_names, rounding_of
+from hardwood.data.frames import (
+    Table,
+    as_table,
+    check_finite,
+    check_is_table,
+    column_names,
+    is_plain_matrix,
+    rounding_of,
+)
 from hardwood.data.labels import as_labels, encode_labels
 from hardwood.data.weights import weighted_share
 from hardwood.errors import InvalidInputError, OneHotWarning, WholeNumbersWarning
@@ -97,6 +105,9 @@ class BaseRobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         if self._encoding is not None:
             validate_data(self, X, reset=False, skip_check_array=True)
             return X
+        if is_plain_matrix(X, self.n_features_in_) and not hasattr(self, "feature_names_in_"):
+            # scikit-learn's check would find nothing to do, and takes longer than to answer for a few rows.
+            return self._table(X, np.ascontiguousarray(X))
         if column_names(X) is not None:
             as_table(X)
         matrix: FloatArray = validate_data(self, X, dtype=np.float64, order="C", reset=False, ensure_all_finite=False)
