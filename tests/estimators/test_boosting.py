@@ -26,6 +26,10 @@ KINDS: dict[str, dict[str, Any]] = {
     "optimal trees": {"base": "search", "max_depth": 2, "loss": "exponential"},
 }
 
+BLEND: dict[str, Any] = {
+    "members": [{}, {"max_depth": 2, "loss": "sigmoid"}, {"max_depth": 3, "subsample": 0.7, "max_features": "sqrt"}]
+}
+
 
 def table(seed: int, n: int = 60, p: int = 3, classes: int = 2) -> tuple[Any, Any]:
     rng = np.random.default_rng(seed)
@@ -54,11 +58,12 @@ def loss_of(margin: Any, loss: str) -> Any:
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, "blend"])
 def test_no_point_of_a_certified_box_is_misclassified(kind: str, classes: int) -> None:
+    given = KINDS.get(kind, BLEND)
     for seed in range(3):
         X, y = table(seed, classes=classes)
-        model = RobustBoostingClassifier(6, attack=0.05, learning_rate=0.5, random_state=seed, **KINDS[kind]).fit(X, y)
+        model = RobustBoostingClassifier(6, attack=0.05, learning_rate=0.5, random_state=seed, **given).fit(X, y)
         found = robustness(model, X, y, 0.05)
         low, high = AttackedSamples.prepare(model.ensemble_, X, y, 0.05).boxes()
         truth = [bool(np.all(model.predict(cells(model, low[i], high[i])) == y[i])) for i in range(len(X))]
@@ -66,7 +71,7 @@ def test_no_point_of_a_certified_box_is_misclassified(kind: str, classes: int) -
         certified = list(model.staged_certified_score(X, y))
         assert len(certified) == model.n_estimators_
         assert certified[-1] <= np.mean(truth) == model.adversarial_score(X, y)
-        if KINDS[kind].get("max_depth", 1) == 1 and classes == 2:
+        if kind != "blend" and given.get("max_depth", 1) == 1 and classes == 2:
             assert certified[-1] == np.mean(truth)
 
 
@@ -129,9 +134,10 @@ def test_without_rounds_to_gain_the_prior_is_left() -> None:
     assert best_constant(np.array([1, 1, -1], np.int8), np.ones(3), "exponential") == pytest.approx(np.log(2) / 2)
 
 
-def test_early_stopping_keeps_the_rounds_up_to_the_best_on_what_was_held_out() -> None:
+@pytest.mark.parametrize("given", [{}, BLEND])
+def test_early_stopping_keeps_the_rounds_up_to_the_best_on_what_was_held_out(given: dict[str, Any]) -> None:
     X, y = table(1, 300)
-    model = RobustBoostingClassifier(60, attack=0.05, n_iter_no_change=5, validation_fraction=0.3).fit(X, y)
+    model = RobustBoostingClassifier(60, attack=0.05, n_iter_no_change=5, validation_fraction=0.3, **given).fit(X, y)
     scores = [state.validation for state in model.history_]
     assert scores[-1] == max(scores)
     assert scores.index(max(scores)) == len(scores) - 1
@@ -140,9 +146,34 @@ def test_early_stopping_keeps_the_rounds_up_to_the_best_on_what_was_held_out() -
         RobustBoostingClassifier(5, n_iter_no_change=1, validation_fraction=0.01).fit(X[:4], [0, 1, 0, 1])
 
 
-def test_stages_end_with_the_model() -> None:
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_score_of_members_is_the_mean_of_their_scores(classes: int) -> None:
+    X, y = table(3, 80, classes=classes)
+    given: dict[str, Any] = {"attack": 0.04, "learning_rate": 0.3, "random_state": 5}
+    members: list[dict[str, Any]] = [
+        {"max_depth": 1},
+        {"max_depth": 2, "loss": "sigmoid"},
+        {"max_depth": 3, "learning_rate": 0.5},
+    ]
+    blend = RobustBoostingClassifier(6, members=members, **given).fit(X, y)
+    alone = [RobustBoostingClassifier(6, **{**given, **member}).fit(X, y) for member in members]
+    expected = np.mean([model.decision_function(X) for model in alone], axis=0)
+    # Values of leaves are rounded to multiples of 2^-24, once more after the division.
+    assert np.allclose(blend.decision_function(X), expected, rtol=0, atol=(3 * 6 + 1) * 2.0**-24)
+    assert blend.ensemble_.n_trees == sum(model.ensemble_.n_trees for model in alone)
+    loss = np.mean([model.history_[-1].loss for model in alone])
+    assert blend.history_[-1].loss == pytest.approx(loss)
+    assert blend.history_[-1].certified <= blend.adversarial_score(X, y)
+    # No two members draw the same: the mean of two that do is the model of one.
+    drawing = RobustBoostingClassifier(6, members=[{}, {}], subsample=0.5, max_features=1, **given).fit(X, y)
+    one = RobustBoostingClassifier(6, subsample=0.5, max_features=1, **given).fit(X, y)
+    assert not np.allclose(drawing.decision_function(X), one.decision_function(X), atol=1e-3)
+
+
+@pytest.mark.parametrize("given", [{"max_depth": 2}, BLEND])
+def test_stages_end_with_the_model(given: dict[str, Any]) -> None:
     X, y = table(2, classes=3)
-    model = RobustBoostingClassifier(7, attack=0.03, max_depth=2).fit(X, y)
+    model = RobustBoostingClassifier(7, attack=0.03, **given).fit(X, y)
     assert np.array_equal(list(model.staged_predict(X))[-1], model.predict(X))
     assert np.array_equal(list(model.staged_decision_function(X))[-1], model.decision_function(X))
     assert list(model.staged_score(X, y))[-1] == model.score(X, y)
@@ -238,6 +269,11 @@ def test_progress_is_told_round_by_round(capsys: pytest.CaptureFixture[str]) -> 
         {"max_features": "some"},
         {"n_iter_no_change": 0},
         {"time_limit": -1},
+        {"members": []},
+        {"members": "all"},
+        {"members": {"max_depth": 1}},
+        {"members": [3]},
+        {"members": [{"n_estimators": 3}]},
     ],
 )
 def test_what_makes_no_sense_is_refused_by_name(wrong: dict[str, Any]) -> None:

@@ -12,15 +12,8 @@ from typing import Any
 import numpy as np
 
 from hardwood import _core
-from hardwood.ensembles.boosting.learner import (
-    FITTING_ROUNDS,
-    LARGEST_VALUE,
-    Boosted,
-    WeakTree,
-    best_constant,
-    leaf_groups,
-    on_grid,
-)
+from hardwood.ensembles.boosting.boosted import Boosted, WeakTree
+from hardwood.ensembles.boosting.learner import FITTING_ROUNDS, LARGEST_VALUE, best_constant, leaf_groups, on_grid
 from hardwood.ensembles.boosting.margins import TreeMargins
 from hardwood.ensembles.conversion import as_ensemble
 from hardwood.ensembles.scores import Ensemble, TreeOfScores

@@ -6,7 +6,8 @@ scores are one cell. Accuracies under attack are verified exactly; a sample that
 
 On sets as small as the paper's a choice among many is a gamble: of hundreds of candidates that are about equally good
 the luckiest on the folds is no better than the others, and not to take a constant where a constant is best costs more
-than any of them gains. So boosting chooses among few: a constant, and all rounds of two losses.
+than any of them gains. So boosting has one choice, a constant or not, and takes the mean of four models
+(`hardwood.ensembles.boosting.blend`) instead of one of them.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import numpy as np
 from hardwood.arrays import FloatArray, IntArray
 from hardwood.data.datasets import Dataset, Split
 from hardwood.data.fields import Fields
-from hardwood.ensembles.boosting import BoostingLearner
+from hardwood.ensembles.boosting import BlendedLearner, BoostingLearner
 from hardwood.ensembles.boosting.selection import certified_curve, smoothed
 from hardwood.ensembles.forest import OptimalLearner, averaging, grow_forest, voting
 from hardwood.ensembles.scores import Ensemble
@@ -39,9 +40,19 @@ Folds = Sequence[tuple[IntArray, IntArray]]
 
 ENSEMBLES: dict[str, dict[str, Any]] = {
     "boosting": {
-        "choices": {"loss": ["logistic", "sigmoid"], "radius_factor": [1.0], "rounds": [0, 100]},
-        "fixed": {"n_estimators": 100, "learning_rate": 0.2, "max_depth": 2},
+        "choices": {"radius_factor": [1.0], "rounds": [0, 100]},
+        "fixed": {
+            "n_estimators": 100,
+            "learning_rate": 0.2,
+            "members": [
+                {"loss": "logistic", "max_depth": 1},
+                {"loss": "logistic", "max_depth": 2},
+                {"loss": "sigmoid", "max_depth": 2},
+                {"loss": "sigmoid", "max_depth": 3},
+            ],
+        },
         "judged_samples": 3000,
+        "most_draws": 2,
     },
     "optimal-forest": {
         "choices": {"radius_factor": [1.0], "max_depth": [2, 3]},
@@ -55,11 +66,12 @@ ENSEMBLES: dict[str, dict[str, Any]] = {
     },
 }
 """By the name of the method, what there is to choose from, the preferred of equals first; what is given; and how many
-samples are judged: on small sets folds are drawn again until there are so many, at most `MOST_DRAWS` times.
+samples are judged: on small sets folds are drawn again until there are so many, at most "most_draws" times.
 
 Boosting that draws samples draws features, too, the root of their number. Where no rounds are given it chooses among
 all numbers of them, each judged with its neighbours (`hardwood.ensembles.boosting.selection.smoothed`)."""
 MOST_DRAWS = 5
+"""Where the settings do not say."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +190,7 @@ def choose_ensemble(
         As in `ENSEMBLES`.
     n_folds, seed : int
     """
-    draws = min(max(1, round(settings["judged_samples"] / len(part.y_train))), MOST_DRAWS)
+    draws = min(max(1, round(settings["judged_samples"] / len(part.y_train))), settings.get("most_draws", MOST_DRAWS))
     folds = [fold for draw in range(draws) for fold in stratified_folds(part.y_train, n_folds, seed + draw)]
     family = _Boosting if method == "boosting" else _Forest
     chooser = family(part, radius, settings["fixed"], seed)
@@ -216,13 +228,17 @@ class _Learner:
 class _Boosting(_Learner):
     def __init__(self, part: Split, radius: float, fixed: dict[str, Any], seed: int) -> None:
         super().__init__(part, radius, fixed, seed)
-        self._curves: dict[tuple[float, BoostingLearner], FloatArray] = {}
+        self._curves: dict[tuple[float, BoostingLearner | BlendedLearner], FloatArray] = {}
 
-    def _learner(self, candidate: dict[str, Any]) -> BoostingLearner:
+    def _learner(self, candidate: dict[str, Any]) -> BoostingLearner | BlendedLearner:
         chosen = {name: value for name, value in candidate.items() if name not in ("radius_factor", "rounds")}
         p = self.part.X_train.shape[1]
         drawn = None if candidate.get("subsample", 1.0) == 1.0 else max(2, math.ceil(math.sqrt(p)))
-        return BoostingLearner(**{"max_features": drawn, **self.fixed, **chosen})
+        asked = {"max_features": drawn, **self.fixed, **chosen}
+        members = asked.pop("members", None)
+        if members is None:
+            return BoostingLearner(**asked)
+        return BlendedLearner(tuple(BoostingLearner(**{**asked, **member}) for member in members))
 
     def judge(self, candidate: dict[str, Any], folds: Folds) -> Iterator[tuple[dict[str, Any], float]]:
         """Yield the candidate with its number of rounds, or with every one; 0 is the best constant."""
@@ -233,7 +249,7 @@ class _Boosting(_Learner):
         for rounds, score in enumerate(smoothed(curve)):
             yield {**candidate, "rounds": rounds}, float(score)
 
-    def _curve(self, factor: float, learner: BoostingLearner, folds: Folds) -> FloatArray:
+    def _curve(self, factor: float, learner: BoostingLearner | BlendedLearner, folds: Folds) -> FloatArray:
         """Return the mean certified share on the folds after every round."""
         key = (factor, learner)
         if key not in self._curves:

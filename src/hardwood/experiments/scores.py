@@ -69,6 +69,8 @@ def _choice_of_ensemble(given: dict[str, Any]) -> str:
     if given.get("rounds") == 0:
         return "constant"
     several = f"{given['rounds']} × " if "rounds" in given else ""
+    if "members" in given:
+        return f"{several}{len(given['members'])} trees"
     loss = "" if given.get("loss", "logistic") == "logistic" else f", {given['loss']}"
     return f"{several}{_choice(given['max_depth'], given['radius_factor'])}{loss}"
 

@@ -199,6 +199,8 @@ def _about_ensembles(grid: Grid) -> list[str]:
 
 
 def _value(value: Any) -> str:
+    if isinstance(value, list) and all(isinstance(one, dict) for one in value):
+        return ", ".join(f"({', '.join(f'{key} {_value(item)}' for key, item in one.items())})" for one in value)
     return " or ".join(f"{one}" for one in value) if isinstance(value, list) else f"{value}"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
-from hardwood.ensembles.boosting.learner import Boosted, BoostingLearner
+from hardwood.ensembles.boosting.blend import BlendedLearner
+from hardwood.ensembles.boosting.boosted import Boosted
+from hardwood.ensembles.boosting.learner import BoostingLearner
 
-__all__ = ["Boosted", "BoostingLearner"]
+__all__ = ["BlendedLearner", "Boosted", "BoostingLearner"]

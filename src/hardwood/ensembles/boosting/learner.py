@@ -31,9 +31,9 @@ import numpy as np
 
 from hardwood import _core
 from hardwood.arrays import BoolArray, FloatArray, IntArray
+from hardwood.ensembles.boosting.boosted import Boosted, Round, WeakTree, boost
 from hardwood.ensembles.boosting.margins import Margins, ReachedLeaves, SignArray, StumpMargins, TreeMargins
 from hardwood.ensembles.boosting.weak import GreedyTrees, OptimalTrees, Priced
-from hardwood.ensembles.scores import Ensemble, Link, Rule, TreeOfScores
 from hardwood.problem.boxes import Boxes
 from hardwood.problem.problem import Problem
 from hardwood.tree.conversion import place
@@ -51,81 +51,6 @@ FEW_SAMPLES = 20_000
 """Where there are more, so many decide which of several stumps is fitted to all."""
 _NO_PROGRESS = 1e-7
 _ROUNDING = 1e-9
-
-
-@dataclass(frozen=True)
-class Round:
-    """What one round of boosting reached.
-
-    Attributes
-    ----------
-    number : int
-        From 1 on.
-    loss : float
-        Mean loss of the worst-case margins of the training samples, over all classes.
-    certified, validation : float
-        Share of the training and of the validation samples whose margins prove them right under attack; `validation` is
-        NaN where none were held out.
-    validation_loss : float
-        Mean loss of the worst-case margins of the validation samples, over all classes.
-    """
-
-    number: int
-    loss: float
-    certified: float
-    validation: float
-    validation_loss: float = math.nan
-
-
-@dataclass(frozen=True, eq=False)
-class WeakTree:
-    """One tree of one score: the leaf of label k adds ``value[k]``."""
-
-    tree: Tree
-    value: FloatArray
-    score: int
-
-    def scored(self, n_scores: int) -> TreeOfScores:
-        """Return the tree as a member of an ensemble."""
-        tree, is_leaf = self.tree, self.tree.left < 0
-        value = np.zeros((tree.n_nodes, n_scores))
-        value[is_leaf, self.score] = self.value[tree.label[is_leaf]]
-        missing = np.zeros(tree.n_nodes, bool) if tree.missing_left is None else tree.missing_left
-        return TreeOfScores(tree.feature, tree.threshold, tree.left, tree.right, value, missing)
-
-
-@dataclass(frozen=True, eq=False)
-class Boosted:
-    """What boosting learned: a base score for each class, and the trees of every round.
-
-    `stopped_by` says what ended it: "rounds", "no progress", "validation", "time limit" or "interrupt".
-    """
-
-    base: FloatArray
-    rounds: tuple[tuple[WeakTree, ...], ...]
-    history: tuple[Round, ...]
-    stopped_by: str
-
-    def ensemble(self, problem: Problem, rounds: int | None = None, **described: Any) -> Ensemble:
-        """Return the first rounds (all by default) as an ensemble over the features of a problem."""
-        n_scores = len(self.base)
-        chosen = self.rounds if rounds is None else self.rounds[:rounds]
-        trees = [weak.scored(n_scores) for trees in chosen for weak in trees]
-        if not trees:
-            leaf = (np.array([-1]), np.array([np.nan]), np.array([-1]), np.array([-1]))
-            trees = [TreeOfScores(*leaf, np.zeros((1, n_scores)), np.zeros(1, bool))]
-        return Ensemble(
-            trees,
-            self.base,
-            Rule(Link.CUTOFF if n_scores == 1 else Link.ARGMAX),
-            problem.classes,
-            problem.n_features,
-            problem.feature_names,
-            takes_missing=problem.allows_missing,
-            library="hardwood",
-            encoding=problem.encoding,
-            **described,
-        )
 
 
 @dataclass(frozen=True)
@@ -172,36 +97,8 @@ class BoostingLearner:
             Called after every round.
         """
         control = _core.Control() if control is None else control
-        run = _Run(self, problem, held_out, np.random.default_rng(random_state), control)
-        history: list[Round] = []
-        rounds: list[tuple[WeakTree, ...]] = []
-        reason = "rounds"
-        best = 0
-        try:
-            for number in range(1, self.n_estimators + 1):
-                trees = run.next_round()
-                if control.stopped:
-                    reason = "time limit"
-                    break
-                if not trees:
-                    reason = "no progress"
-                    break
-                rounds.append(trees)
-                history.append(run.state(number))
-                if on_round is not None:
-                    on_round(history[-1])
-                if held_out is not None:
-                    if history[-1].validation > (history[best].validation if best < len(history) else -1.0):
-                        best = number - 1
-                    if self.n_iter_no_change is not None and number - 1 - best >= self.n_iter_no_change:
-                        reason = "validation"
-                        break
-        except KeyboardInterrupt:
-            reason = "interrupt"
-            rounds = rounds[: len(history)]
-        if held_out is not None and history:
-            rounds, history = rounds[: best + 1], history[: best + 1]
-        return Boosted(run.base, tuple(rounds), tuple(history), reason)
+        run = BoostingRun(self, problem, held_out, np.random.default_rng(random_state), control)
+        return boost(run, self.n_estimators, self.n_iter_no_change, on_round)
 
 
 class _Score:
@@ -227,7 +124,9 @@ class _Score:
         self.leaves_as_classes = problem.replace(classes=np.arange(2**learner.max_depth))
 
 
-class _Run:
+class BoostingRun:
+    """Boosting with one set of parameters, round by round."""
+
     def __init__(
         self,
         learner: BoostingLearner,
@@ -265,24 +164,31 @@ class _Run:
 
     def state(self, number: int) -> Round:
         """Return what has been reached."""
-        weight = self.problem.weight
-        losses = [self._losses(score.margins.total) for score in self.scores]
-        certified = certified_by(np.stack([score.margins.total for score in self.scores]), self.problem.label)
         validation = validation_loss = math.nan
         if self.held_out is not None:
-            margins = np.stack([score.held_out.total for score in self.scores if score.held_out is not None])
-            right = certified_by(margins, self.held_out.label)
-            others = self.held_out.weight
-            validation = float(others @ right / others.sum())
-            lost = [self._losses(of) for of in margins]
-            validation_loss = float(sum(others @ loss for loss in lost) / others.sum())
+            validation_loss = self.mean_loss(self.held_out_margins, self.held_out.weight)
+            validation = certified_share(self.held_out_margins, self.held_out)
         return Round(
             number,
-            float(sum(weight @ loss for loss in losses) / weight.sum()),
-            float(weight @ certified / weight.sum()),
+            self.mean_loss(self.margins, self.problem.weight),
+            certified_share(self.margins, self.problem),
             validation,
             validation_loss,
         )
+
+    @property
+    def margins(self) -> FloatArray:
+        """Worst-case margins of the training samples, a row for each score."""
+        return np.stack([score.margins.total for score in self.scores])
+
+    @property
+    def held_out_margins(self) -> FloatArray:
+        """The same of the samples that are held out."""
+        return np.stack([score.held_out.total for score in self.scores if score.held_out is not None])
+
+    def mean_loss(self, margins: FloatArray, weight: FloatArray) -> float:
+        """Return the mean loss of margins, over all scores."""
+        return float(sum(weight @ self._losses(of) for of in margins) / weight.sum())
 
     def _losses(self, margins: FloatArray) -> FloatArray:
         losses = _core.boosting_loss(margins, self.exponential)[0]
@@ -392,6 +298,11 @@ def certified_by(margins: FloatArray, label: IntArray) -> BoolArray:
     rivals = margins.copy()
     rivals[np.maximum(label, 0), rows] = np.inf
     return np.asarray((truth + rivals.min(axis=0) > 0) & known)
+
+
+def certified_share(margins: FloatArray, samples: Boxes | Problem) -> float:
+    """Return the share of the samples' weight that margins prove right."""
+    return float(samples.weight @ certified_by(margins, samples.label) / samples.weight.sum())
 
 
 def _signs(label: IntArray, positive: int) -> SignArray:

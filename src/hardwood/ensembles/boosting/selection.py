@@ -6,7 +6,9 @@ import numpy as np
 
 from hardwood import _core
 from hardwood.arrays import FloatArray
-from hardwood.ensembles.boosting.learner import BoostingLearner, Round
+from hardwood.ensembles.boosting.blend import BlendedLearner
+from hardwood.ensembles.boosting.boosted import Round
+from hardwood.ensembles.boosting.learner import BoostingLearner
 from hardwood.problem.problem import Problem
 
 NEIGHBOURS = 3
@@ -21,7 +23,11 @@ def smoothed(curve: FloatArray, neighbours: int = NEIGHBOURS) -> FloatArray:
 
 
 def certified_curve(
-    learner: BoostingLearner, training: Problem, judged: Problem, seed: int = 0, control: _core.Control | None = None
+    learner: BoostingLearner | BlendedLearner,
+    training: Problem,
+    judged: Problem,
+    seed: int = 0,
+    control: _core.Control | None = None,
 ) -> FloatArray:
     """Return the certified share of the judged samples after every round; where boosting ended the last one stays."""
     found: list[float] = []
