@@ -330,6 +330,7 @@ class SearchOptions:
         deep_range_rounds: int = 20,
         ascent_steps: int = 100,
         blocks_from: int = 500,
+        coarse_from: int = 100000,
         first_tree: bool = True,
         use_memory: bool = True,
         use_ranges: bool = True,
@@ -341,6 +342,7 @@ class SearchOptions:
         use_blocks: bool = True,
         use_resplit: bool = True,
         use_late_branching: bool = True,
+        use_coarse_scan: bool = True,
     ) -> None: ...
 
 class ProofLog:
@@ -431,6 +433,8 @@ class Reoptimiser:
 
         Each may scan `effort` samples. Returns cost and tree.
         """
+    def polish(self, problem: SearchProblem, rows: IntArray) -> tuple[int, IntArray]:
+        """Move one threshold after the other to where it is best until nothing improves; returns cost and tree."""
     def cost_of(self, problem: SearchProblem, rows: IntArray) -> int:
         """Cost of a tree; `forbidden` if a leaf is too small."""
     @property

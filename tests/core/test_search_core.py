@@ -195,6 +195,7 @@ def test_random_options_within_their_ranges_never_change_an_optimum() -> None:
         "use_blocks",
         "use_resplit",
         "use_late_branching",
+        "use_coarse_scan",
     )
     for seed in range(120):
         rng = np.random.default_rng([seed, 78])
@@ -208,6 +209,7 @@ def test_random_options_within_their_ranges_never_change_an_optimum() -> None:
             deep_range_rounds=int(rng.integers(0, 30)),
             ascent_steps=int(rng.integers(1, 30)),
             blocks_from=0,
+            coarse_from=0,
             **{name: bool(rng.integers(2)) for name in switches},
         )
         got, _ = solved(case, depth, options, n_threads=int(rng.integers(1, 4)))

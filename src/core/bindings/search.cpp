@@ -340,6 +340,21 @@ void bindReoptimiser(nb::module_ &m)
             "Re-optimise subtrees of at most `reach` levels of splits until none improves; each may scan `effort` "
             "samples. Returns cost and tree.")
         .def(
+            "polish",
+            [](Reoptimiser &self, Problem const &problem, In<std::int64_t, 2> const &rows)
+            {
+                auto tree = treeOf(rows, problem);
+                Weight cost = 0;
+                {
+                    nb::gil_scoped_release release;
+                    cost = self.polish(tree);
+                }
+                raisePending();
+                return nb::make_tuple(cost, rowsOf(tree));
+            },
+            nb::arg("problem"), nb::arg("rows").noconvert(),
+            "Move one threshold after the other to where it is best until nothing improves. Returns cost and tree.")
+        .def(
             "cost_of",
             [](Reoptimiser &self, Problem const &problem, In<std::int64_t, 2> const &rows)
             { return self.costOf(treeOf(rows, problem)); },

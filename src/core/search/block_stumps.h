@@ -32,13 +32,6 @@ public:
     };
 
 private:
-    enum class Known : std::uint8_t
-    {
-        bound,   // not scanned since the samples changed
-        blocks,  // scanned by blocks
-        exact
-    };
-
     // What a side charges for a sample (1: the left one, 2: the right one, 0: none).
     struct Charge
     {

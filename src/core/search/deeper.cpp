@@ -16,10 +16,15 @@ void Deeper::fill(Span<Event const> source, Index sourceWidth)
     for (auto &side : side_)
         std::fill(side.begin(), side.end(), Weight{0});
     auto const width = 2 * size_;
-    if (!holdsAll())
+    if (!holdsAll() && !work_.isCoarse())
         makeRoom(events_, problem_.nFeatures * width, problem_.nFeatures * 2 * problem_.nSamples);
     for (Index j = 0; j < problem_.nFeatures && !work_.shouldStop(); ++j)
     {
+        if (work_.isCoarse())
+        {
+            noteCandidates(j);
+            continue;
+        }
         work_.lookedAt(sourceWidth);
         if (holdsAll())
         {

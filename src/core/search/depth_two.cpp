@@ -10,9 +10,7 @@ namespace hardwood::search
 std::unique_ptr<Node> makeDepthTwo(Workspace &work, Index level)
 {
     auto const &problem = work.problem;
-    auto const &options = work.options;
-    auto const isLarge = problem.nSamples >= options.blocksFrom;
-    if (problem.sharesNothing && problem.minLeaf == 0 && options.useBlocks && isLarge)
+    if (usesBlocks(problem, work.options))
         return makeUnshared(work, level);
     // The largest sum of two children, see problem.h; with a least size of leaves samples are counted as well.
     auto const room = exactInDoubles / (2 * (problem.nSamples + 1));
@@ -30,11 +28,7 @@ std::unique_ptr<Node> makeDepthTwo(Workspace &work, Index level)
 
 template <class Classes>
 DepthTwo<Classes>::DepthTwo(Workspace &work, Index level)
-    : DepthTwoNode(work, level),
-      stumps_(work),
-      ranks_(static_cast<std::size_t>(work.problem.nFeatures)),
-      hasRanks_(work.problem.nFeatures),
-      askedRanks_(work.problem)
+    : DepthTwoNode(work, level), ranks_(work.problem), stumps_(work, ranks_)
 {
 }
 
@@ -56,11 +50,14 @@ void DepthTwo<Classes>::fill(Span<Event const> source, Index sourceWidth)
         label_[k] = problem_.label[ids_[k]];
     for (auto &lost : lost_)
         makeRoom(lost, size_, n);
-    std::fill(hasRanks_.begin(), hasRanks_.end(), std::uint8_t{0});
+    ranks_.open(ids());
     knowsLost_ = false;
     stumps_.open(ids(), label_.view());
     for (Index j = 0; j < problem_.nFeatures && !work_.shouldStop(); ++j)
-        keepEvents(j, rowOf(source, sourceWidth, j));
+        if (work_.isCoarse())
+            noteCandidates(j);
+        else
+            keepEvents(j, rowOf(source, sourceWidth, j));
 }
 
 template <class Classes>
@@ -90,41 +87,13 @@ void DepthTwo<Classes>::takeWeights()
     stumps_.takeWeights(own_.view());
 }
 
-// The ranks of the samples by place: copied once, read often. A node of all samples has them in order already.
-template <class Classes>
-typename DepthTwo<Classes>::Ranks DepthTwo<Classes>::ranksOf(Index feature)
-{
-    auto const lower = problem_.lower(feature);
-    auto const upper = problem_.upper(feature);
-    if (size_ == problem_.nSamples)
-        return {lower, upper};
-    if (auto const oldest = askedRanks_.ask(feature); oldest >= 0)
-    {
-        ranks_[static_cast<std::size_t>(oldest)] = {};
-        hasRanks_[oldest] = 0;
-    }
-    auto &kept = ranks_[static_cast<std::size_t>(feature)];
-    makeRoom(kept, 2 * size_, 2 * problem_.nSamples);
-    auto const row = kept.view().part(0, 2 * size_);
-    if (hasRanks_[feature] == 0)
-    {
-        for (Index k = 0; k < size_; ++k)
-        {
-            row[k] = lower[ids_[k]];
-            row[size_ + k] = upper[ids_[k]];
-        }
-        hasRanks_[feature] = 1;
-    }
-    return {row.part(0, size_), row.part(size_, size_)};
-}
-
 // --- The two sides of a threshold, or of a range ---
 
 template <class Classes>
 void DepthTwo<Classes>::markReach(Index feature, Rank first, Rank last)
 {
     // Local views: a byte that is written could otherwise be part of anything, and all would be read anew.
-    auto const [lower, upper] = ranksOf(feature);
+    auto const [lower, upper] = ranks_.of(feature);
     auto const [reach, shared] = std::pair(reach_.view(), shared_.view());
     auto const n = size_;
     for (Index k = 0; k < n; ++k)
@@ -178,7 +147,7 @@ void DepthTwo<Classes>::countCertain(Index feature, Rank first, Rank last)
 template <class Classes>
 void DepthTwo<Classes>::markLost(Stump const &stump, Span<std::uint8_t> lost)
 {
-    auto const [lower, upper] = ranksOf(std::max<Index>(0, stump.feature));
+    auto const [lower, upper] = ranks_.of(std::max<Index>(0, stump.feature));
     auto const label = label_.view();
     auto const own = stump;
     for (Index k = 0, n = size_; k < n; ++k)

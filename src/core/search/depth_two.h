@@ -31,12 +31,6 @@ class DepthTwo final : public DepthTwoNode
     using Choice = typename Stumps::Choice;
     using Number = typename Classes::Number;
 
-    struct Ranks  // by place
-    {
-        Span<Rank const> lower;
-        Span<Rank const> upper;
-    };
-
     struct Joined
     {
         Weight cost;      // of the real tree
@@ -44,6 +38,7 @@ class DepthTwo final : public DepthTwoNode
         Index heaviest;   // of these, by place; -1: none
     };
 
+    PlacedRanks ranks_;
     Stumps stumps_;
     // By place in the node:
     Array<Label> label_;
@@ -51,12 +46,9 @@ class DepthTwo final : public DepthTwoNode
     Array<std::uint8_t> reach_;                // 1: left, 2: right, 3: both
     Array<std::uint8_t> wrong_;                // the same bits: who loses it
     std::array<Array<std::uint8_t>, 2> lost_;  // who is lost by the stump of each side
-    std::vector<Array<Rank>> ranks_;           // by feature: lower ends of all places, then upper ends; see `ranksOf`
-    Array<std::uint8_t> hasRanks_;             // whether those of the feature have been copied
-    LastAsked askedRanks_;
-    Array<Sample> shared_;        // samples that reach both sides
-    Array<Sides<Number>> parts_;  // what the sides charge for them
-    Array<Sample> disputed_;      // shared samples that exactly one side loses
+    Array<Sample> shared_;                     // samples that reach both sides
+    Array<Sides<Number>> parts_;               // what the sides charge for them
+    Array<Sample> disputed_;                   // shared samples that exactly one side loses
     Index nShared_ = 0;
     Index nDisputed_ = 0;
     bool hasStumps_ = false;
@@ -65,7 +57,6 @@ class DepthTwo final : public DepthTwoNode
     void fill(Span<Event const> source, Index sourceWidth) override;
     void keepEvents(Index feature, Span<Event const> source);
     void takeWeights() override;
-    [[nodiscard]] Ranks ranksOf(Index feature);
     void markReach(Index feature, Rank first, Rank last);
     void setSides(Index feature, Rank first, Rank last);
     void countCertain(Index feature, Rank first, Rank last);

@@ -1,7 +1,10 @@
 #include "search/node.h"
 
+#include <bit>
+
 #include "search/deeper.h"
 #include "search/depth_two.h"
+#include "search/unshared.h"
 
 namespace hardwood::search
 {
@@ -17,6 +20,12 @@ Workspace::Workspace(Problem const &problem, Options const &options, Control &co
 }
 
 Workspace::~Workspace() = default;
+
+bool Workspace::isCoarse() const
+{
+    auto const isLarge = problem.nSamples >= options.coarseFrom;
+    return options.useCoarseScan && isLarge && problem.minLeaf == 0 && !usesBlocks(problem, options);
+}
 
 Node &Workspace::create(Index level, Index depth)
 {
@@ -150,6 +159,61 @@ void Node::noteCandidates(Index feature, Span<Event const> events)
         afterUpper = isUpper;
     }
     end = afterUpper || events.empty() ? lastLower : lower[events[events.size() - 1].sample()];
+}
+
+void Node::noteCandidates(Index feature)
+{
+    work_.lookedAt(size_);
+    auto const lower = problem_.lower(feature);
+    auto const upper = problem_.upper(feature);
+    auto const nWords = static_cast<std::size_t>((problem_.nRanks[feature] + 2 + 63) / 64);
+    for (auto &bits : work_.ends)
+        bits.assign(nWords, 0);
+    auto const set = [](std::vector<std::uint64_t> &bits, Rank rank)
+    {
+        auto const bit = static_cast<std::size_t>(Index{rank} + 1);
+        bits[bit / 64] |= std::uint64_t{1} << (bit % 64);
+    };
+    for (auto const i : ids())
+    {
+        set(work_.ends[0], lower[i]);
+        set(work_.ends[1], upper[i]);
+    }
+    auto &[threshold, cell, end] = candidates_[static_cast<std::size_t>(feature)];
+    threshold.clear();
+    cell.clear();
+    Rank lastLower = 0;
+    Rank lastUpper = 0;
+    Rank cellStart = 0;
+    Rank lowerOfCell = 0;
+    bool afterUpper = false;
+    for (std::size_t word = 0; word < nWords; ++word)
+        for (auto bits = work_.ends[0][word] | work_.ends[1][word]; bits != 0; bits &= bits - 1)
+        {
+            auto const bit = std::countr_zero(bits);
+            auto const rank = static_cast<Rank>(static_cast<Index>(word) * 64 + bit - 1);
+            if (((work_.ends[0][word] >> bit) & 1U) != 0)
+            {
+                if (afterUpper)
+                {
+                    threshold.push_back(lastUpper);
+                    cell.push_back(cellStart);
+                }
+                lastLower = rank;
+                afterUpper = false;
+            }
+            if (((work_.ends[1][word] >> bit) & 1U) != 0)
+            {
+                if (!afterUpper)
+                {
+                    lowerOfCell = lastLower;
+                    cellStart = std::max(lastLower, 0);
+                }
+                lastUpper = rank;
+                afterUpper = true;
+            }
+        }
+    end = afterUpper || ids().empty() ? lowerOfCell : lastLower;
 }
 
 void Node::noteValues(Index feature, Span<Rank const> rank)

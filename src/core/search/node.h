@@ -23,6 +23,7 @@
 #include "control.h"
 #include "search/branching.h"
 #include "search/memory.h"
+#include "search/placed_ranks.h"
 #include "search/proof_log.h"
 #include "search/tree.h"
 
@@ -72,34 +73,6 @@ inline Parts divide(Weight weight, Mark mark, bool toLeft, bool toRight, Share s
     auto const part = partOf(weight, share);
     return {toLeft ? (toRight ? part : weight) : 0, toRight ? (toLeft ? weight - part : weight) : 0};
 }
-
-// Which features were asked for last: what is computed for a feature is kept for all of them or, of a large table, for
-// some.
-class LastAsked
-{
-    bool keepsAll_;
-    std::size_t most_;
-    std::vector<Index> features_;  // the one that was asked for last at the end
-
-public:
-    explicit LastAsked(Problem const &problem)
-        : keepsAll_(!problem.isLarge()), most_(static_cast<std::size_t>(std::max<Index>(4, problem.nFeatures / 8)))
-    {
-    }
-    // Note that a feature is asked for; which one is to be kept no longer, -1: none.
-    Index ask(Index feature)
-    {
-        if (keepsAll_ || (!features_.empty() && features_.back() == feature))
-            return -1;
-        features_.erase(std::remove(features_.begin(), features_.end(), feature), features_.end());
-        features_.push_back(feature);
-        if (features_.size() <= most_)
-            return -1;
-        auto const oldest = features_.front();
-        features_.erase(features_.begin());
-        return oldest;
-    }
-};
 
 // The share of its weight that the left child charges for a sample, by feature: where it ended at the last threshold is
 // the best first guess at the next one. On a large table only those of the features that were asked for last are kept.
@@ -266,10 +239,15 @@ public:
     Array<Event> kept;          // scratch: the ends of one feature at that node
     Array<Event> sorted;        // scratch: those of all samples, where the problem does not keep them
     Array<std::uint8_t> member;
-    Array<Weight> classWeight;  // scratch: one row
+    Array<Weight> classWeight;                       // scratch: one row
+    std::array<std::vector<std::uint64_t>, 2> ends;  // scratch: bits of ranks that are lower ends, or upper ones
 
     Workspace(Problem const &problem, Options const &options, Control &control);
     ~Workspace();
+
+    // Whether stumps are found by counting samples by blocks of ranks (see CoarseScan): then no node needs ends in
+    // order.
+    [[nodiscard]] bool isCoarse() const;
 
     [[nodiscard]] Node &root(Index depth) { return create(0, depth); }
     [[nodiscard]] Node &child(Index parentLevel, Index parentDepth, Index side);
@@ -343,6 +321,8 @@ protected:
 
     // Note the candidates of a feature from its events at the node, given in order.
     void noteCandidates(Index feature, Span<Event const> events);
+    // The same without an order, from the ranks of the samples at the node.
+    void noteCandidates(Index feature);
     // The same where every box is a point, from the ranks of the samples in order.
     void noteValues(Index feature, Span<Rank const> rank);
     [[nodiscard]] Candidates const &candidates(Index feature) const
@@ -440,12 +420,4 @@ public:
     [[nodiscard]] Span<Sample const> ids() const { return ids_.view().part(0, size_); }
     [[nodiscard]] Counters const &counters() const { return counters_; }
 };
-
-// Make room for so many entries, with some to spare but never more than `most`; what was there is lost.
-template <class T>
-void makeRoom(Array<T> &array, Index needed, Index most)
-{
-    if (array.size() < needed)
-        array = Array<T>::unwritten(std::min(most, needed + needed / 2));
-}
 }  // namespace hardwood::search

@@ -92,6 +92,7 @@ struct Options
     Index deepRangeRounds = 20;  // the same for a range
     Index ascentSteps = 100;     // steps that move weight between pooled trees
     Index blocksFrom = 500;      // samples of a problem from which on blocks of them are counted
+    Index coarseFrom = 100'000;  // the same for blocks of ranks, where samples may reach both sides
     bool firstTree = true;       // a child answers with the first tree below its target, not with the best one
     bool useMemory = true;
     bool useRanges = true;
@@ -103,6 +104,7 @@ struct Options
     bool useBlocks = true;
     bool useResplit = true;
     bool useLateBranching = true;
+    bool useCoarseScan = true;
 };
 
 // How much was done at the nodes of one depth.
@@ -127,6 +129,15 @@ struct Counters
         skipped += other.skipped;
         return *this;
     }
+};
+
+// How much is known of the best stump on a feature: a bound that followed from earlier weights, what counts by blocks
+// say, or its cost.
+enum class Known : std::uint8_t
+{
+    bound,
+    blocks,
+    exact
 };
 
 // What became of a threshold or a range of thresholds. A stopped search knows nothing.

@@ -1,5 +1,7 @@
 #include "search/reoptimise.h"
 
+#include <tuple>
+
 namespace hardwood::search
 {
 Reoptimiser::Reoptimiser(Problem const &problem, Options const &options, Control &control)
@@ -111,9 +113,10 @@ void Reoptimiser::openAt(Tree const &tree, Index node, Node &search)
     search.weigh(weight_.view());
 }
 
-// Find the best split of the node for the two subtrees that it has; whether the tree got cheaper. Along the ends of a
-// feature a sample goes from the right subtree to both and then to the left one.
-bool Reoptimiser::resplitAt(Tree &tree, Index node, Weight &cost)
+// Find the best split of the node for the two subtrees that it has, on one feature or on any (-1); whether the tree got
+// cheaper. Along the thresholds of a feature a sample goes from the right subtree to both, from its lower end on, and
+// then, from its upper end on, to the left one.
+bool Reoptimiser::resplitAt(Tree &tree, Index node, Weight &cost, Index onlyFeature)
 {
     static_cast<void>(weighAt(tree, node));
     auto const left = tree.subtreeAt(tree.nodes()[node].left);
@@ -128,29 +131,62 @@ bool Reoptimiser::resplitAt(Tree &tree, Index node, Weight &cost)
     auto least = everything;
     Index feature = -1;
     Rank threshold = 0;
-    for (Index j = 0; j < problem_.nFeatures && !work_.shouldStop(); ++j)
+    auto const first = std::max<Index>(0, onlyFeature);
+    auto const end = onlyFeature < 0 ? problem_.nFeatures : onlyFeature + 1;
+    for (Index j = first; j < end && !work_.shouldStop(); ++j)
     {
         work_.lookedAt(2 * problem_.nSamples);
-        auto const events = problem_.eventsOf(j, work_.sorted);
-        auto lost = allRight;
-        for (Index k = 0; k < events.size(); ++k)
+        auto const lower = problem_.lower(j);
+        auto const upper = problem_.upper(j);
+        change_.assign(static_cast<std::size_t>(problem_.nRanks[j] + 2), 0);
+        ends_.assign(change_.size(), 0);
+        auto const change = Span<Weight>(change_);
+        auto const ends = Span<std::uint8_t>(ends_);
+        for (Index i = 0; i < problem_.nSamples; ++i)
         {
-            auto const i = events[k].sample();
-            auto const isUpper = events[k].isUpper();
-            auto const isNew = lostLeft[i] != 0 && lostRight[i] == 0 && !isUpper;
-            auto const isSaved = lostRight[i] != 0 && lostLeft[i] == 0 && isUpper;
-            lost += isNew ? weight_[i] : isSaved ? -weight_[i] : 0;
-            auto const endsRun = isUpper && (k + 1 == events.size() || !events[k + 1].isUpper());
-            if (!endsRun || lost >= least || problem_.upper(j)[i] >= problem_.nRanks[j] - 1)
+            ends[Index{lower[i]} + 1] |= 1;
+            ends[Index{upper[i]} + 1] |= 2;
+            if (lostLeft[i] == lostRight[i])
                 continue;
-            least = lost;
-            feature = j;
-            threshold = problem_.upper(j)[i];
+            // Ranks go from -1 (minus infinity) to nRanks (infinity).
+            if (lostLeft[i] != 0)
+                change[Index{lower[i]} + 1] += weight_[i];
+            else
+                change[Index{upper[i]} + 1] -= weight_[i];
+        }
+        // Only a threshold behind an upper and before a lower end is undominated (see node.h).
+        auto lost = allRight + change[0];
+        Rank last = -1;  // the last upper end, if no lower one has come since
+        Weight lostThere = 0;
+        for (Index rank = 0; rank <= problem_.nRanks[j]; ++rank)
+        {
+            if ((ends[rank + 1] & 1) != 0 || rank == problem_.nRanks[j])
+            {
+                if (last >= 0 && lostThere < least && last + 1 < problem_.nRanks[j])
+                    std::tie(least, feature, threshold) = std::tuple(lostThere, j, last);
+                last = -1;
+            }
+            lost += change[rank + 1];
+            if ((ends[rank + 1] & 2) != 0)
+                std::tie(last, lostThere) = std::pair(static_cast<Rank>(rank), lost);
         }
     }
     if (feature < 0)
         return false;
     return takeIfCheaper(tree, tree.withSubtree(node, Tree::join(feature, threshold, left, right)), cost);
+}
+
+Weight Reoptimiser::polish(Tree &tree)
+{
+    auto cost = costOf(tree);
+    for (bool isBetter = true; isBetter;)
+    {
+        isBetter = false;
+        for (auto node = tree.size() - 1; node >= 0; --node)
+            if (auto const feature = tree.nodes()[node].feature; feature >= 0 && !work_.shouldStop())
+                isBetter = resplitAt(tree, node, cost, feature) || isBetter;
+    }
+    return cost;
 }
 
 bool Reoptimiser::takeIfCheaper(Tree &tree, Tree replaced, Weight &cost)
@@ -223,7 +259,7 @@ bool Reoptimiser::improve(Tree &tree, Weight &cost, Index depth, Index reach, In
             auto const keepsSubtrees = level < lowest && !tree.nodes()[nodes[k]].isLeaf();
             if (keepsSubtrees && !work_.options.useResplit)
                 continue;
-            if (keepsSubtrees ? resplitAt(tree, nodes[k], cost) : replaceAt(tree, nodes[k], cost, reach, effort))
+            if (keepsSubtrees ? resplitAt(tree, nodes[k], cost, -1) : replaceAt(tree, nodes[k], cost, reach, effort))
                 nodes = nodesAt(tree, level);  // the same ones, with other numbers
         }
     }

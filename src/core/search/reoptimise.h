@@ -30,13 +30,15 @@ private:
     std::array<Node *, deepestStep + 1> node_{};  // by depth
     Array<Weight> weight_;
     Array<std::uint8_t> isLost_;
+    std::vector<Weight> change_;      // scratch: what more is lost from each threshold on
+    std::vector<std::uint8_t> ends_;  // scratch: whether the rank is a lower end (1), an upper one (2)
 
     template <class Visit>
     void walk(Tree const &tree, Visit visit) const;
     [[nodiscard]] static std::vector<Index> nodesAt(Tree const &tree, Index level);
     [[nodiscard]] Arrivals weighAt(Tree const &tree, Index node);
     void openAt(Tree const &tree, Index node, Node &search);
-    [[nodiscard]] bool resplitAt(Tree &tree, Index node, Weight &cost);
+    [[nodiscard]] bool resplitAt(Tree &tree, Index node, Weight &cost, Index onlyFeature);
     [[nodiscard]] bool takeIfCheaper(Tree &tree, Tree replaced, Weight &cost);
     [[nodiscard]] Weight costAt(Tree const &tree, Index node, Weight cost) const;
     [[nodiscard]] bool replaceAt(Tree &tree, Index node, Weight &cost, Index reach, Index effort);
@@ -51,6 +53,10 @@ public:
     // Improve the tree of at most `depth` splits on a path until nothing improves or the search must stop; each
     // re-optimisation may scan so many samples. Subtrees have at most `reach` levels of splits. Returns the cost.
     Weight descend(Tree &tree, Index depth, Index reach, Index effort);
+
+    // Move one threshold after the other to where it is best, until nothing improves or the search must stop: on large
+    // tables, where a re-optimisation takes long, a step takes a few passes over the samples. Returns the cost.
+    Weight polish(Tree &tree);
 
     // Samples scanned so far: a clock that does not depend on the machine.
     [[nodiscard]] Index effort() const { return work_.scans() * problem_.nSamples; }

@@ -5,15 +5,18 @@
 namespace hardwood::search
 {
 template <class Classes>
-StumpPair<Classes>::StumpPair(Workspace &work) : work_(work), problem_(work.problem), classes_(work.problem.nClasses)
+StumpPair<Classes>::StumpPair(Workspace &work, PlacedRanks &ranks)
+    : work_(work), problem_(work.problem), ranks_(ranks), coarse_(work.problem), classes_(work.problem.nClasses)
 {
     auto const p = problem_.nFeatures;
     for (auto &child : children_)
     {
         child.total = Array<Weight>(problem_.nClasses);
         child.bound = Array<Weight>(p + 1);
-        child.isExact = Array<std::uint8_t>(p + 1);
+        child.achieved = Array<Weight>(p + 1);
+        child.known = Array<Known>(p + 1, Known::bound);
         child.right = Array<Weight>(p);
+        child.stump.resize(static_cast<std::size_t>(p));
         child.zeroIsLeft = Array<std::uint8_t>(p);
     }
 }
@@ -30,7 +33,8 @@ void StumpPair<Classes>::open(Span<Sample const> ids, Span<Label const> label)
     makeRoom(label_, size_, n);
     makeRoom(own_, size_, n);
     makeRoom(before_, size_, n);
-    makeRoom(orders_, problem_.nFeatures * rows * size_, problem_.nFeatures * rows * n);
+    if (!work_.isCoarse())
+        makeRoom(orders_, problem_.nFeatures * rows * size_, problem_.nFeatures * rows * n);
     if constexpr (!Classes::isTwo)
         makeRoom(rightMost_, size_ + 1, n + 1);
     if (problem_.minLeaf > 0)
@@ -187,22 +191,24 @@ void StumpPair<Classes>::follow()
 template <class Classes>
 void StumpPair<Classes>::lower(Index side, Weight taken)
 {
-    auto &[nCertain, totals, bound, isExact, right, zeroIsLeft] = child(side);
+    auto &own = child(side);
     auto const leaf = problem_.nFeatures;
+    counted_ = -1;
     for (Index j = 0; j < leaf; ++j)
     {
-        bound[j] = std::max<Weight>(0, bound[j] - taken);
-        isExact[j] = 0;
+        own.bound[j] = std::max<Weight>(0, own.bound[j] - taken);
+        own.known[j] = Known::bound;
     }
     Weight sum = 0;
     Weight heaviest = 0;
-    for (auto const total : totals)
+    for (auto const total : own.total)
     {
         sum += total;
         heaviest = std::max(heaviest, total);
     }
-    bound[leaf] = nCertain < problem_.minLeaf ? problem_.forbidden : sum - heaviest + problem_.penalty;
-    isExact[leaf] = 1;
+    own.bound[leaf] = own.nCertain < problem_.minLeaf ? problem_.forbidden : sum - heaviest + problem_.penalty;
+    own.achieved[leaf] = own.bound[leaf];
+    own.known[leaf] = Known::exact;
 }
 
 // As if no scan had been made before.
@@ -241,21 +247,73 @@ Sides<typename Classes::Number> StumpPair<Classes>::scanBoth(Index feature)
     }
 }
 
+// What a split costs that gets so much right; negative: it is not allowed.
+template <class Classes>
+Weight StumpPair<Classes>::costOf(Index side, Weight right) const
+{
+    Weight sum = 0;
+    for (auto const total : child(side).total)
+        sum += total;
+    return right < 0 ? problem_.forbidden : sum - right + 2 * problem_.penalty;
+}
+
 template <class Classes>
 void StumpPair<Classes>::scan(Index feature)
 {
     work_.scanned(size_);
+    if (work_.isCoarse())
+    {
+        estimate(feature);
+        return;
+    }
     auto const best = scanBoth(feature);
     for (Index side = 0; side < 2; ++side)
     {
-        auto &[nCertain, totals, bound, isExact, right, zeroIsLeft] = child(side);
-        Weight sum = 0;
-        for (auto const total : totals)
-            sum += total;
-        right[feature] = best.of(side);
-        bound[feature] = right[feature] < 0 ? problem_.forbidden : sum - right[feature] + 2 * problem_.penalty;
-        isExact[feature] = 1;
+        auto &own = child(side);
+        own.right[feature] = best.of(side);
+        own.bound[feature] = own.achieved[feature] = costOf(side, best.of(side));
+        own.known[feature] = Known::exact;
     }
+}
+
+template <class Classes>
+WeighedEnds<typename Classes::Number> StumpPair<Classes>::endsAt(Index feature)
+{
+    return {ranks_.of(feature), label_.view().part(0, size_), weight_.view().part(0, size_)};
+}
+
+// Count the samples by blocks; what is known of the feature already, for the same weights, stays.
+template <class Classes>
+void StumpPair<Classes>::estimate(Index feature)
+{
+    auto const [achieved, most] = coarse_.estimate(feature, endsAt(feature));
+    counted_ = feature;
+    for (Index side = 0; side < 2; ++side)
+    {
+        auto &own = child(side);
+        if (own.known[feature] == Known::exact)
+            continue;
+        own.right[feature] = achieved.of(side);
+        own.achieved[feature] = costOf(side, achieved.of(side));
+        own.bound[feature] = std::max(own.bound[feature], costOf(side, most.of(side)));
+        own.known[feature] = Known::blocks;
+        own.stump[static_cast<std::size_t>(feature)] = {};
+    }
+}
+
+// Find the best stump of a side on a feature of which counts are known.
+template <class Classes>
+void StumpPair<Classes>::findBest(Index side, Index feature)
+{
+    work_.lookedAt(size_);
+    if (counted_ != feature)
+        estimate(feature);
+    auto &own = child(side);
+    auto const best = coarse_.best(feature, endsAt(feature), side, own.right[feature] - 1);
+    own.right[feature] = std::max(own.right[feature], best.right);
+    own.bound[feature] = own.achieved[feature] = costOf(side, own.right[feature]);
+    own.known[feature] = Known::exact;
+    own.stump[static_cast<std::size_t>(feature)] = best.stump;
 }
 
 // The feature of the child's stump with the least bound; of equals a plain leaf, then the first.
@@ -274,14 +332,14 @@ Index StumpPair<Classes>::cheapest(Index side) const
     return best;
 }
 
-// The same among the stumps whose cost is known.
+// The same among the stumps that are known to be there.
 template <class Classes>
 Index StumpPair<Classes>::cheapestScanned(Index side) const
 {
     auto const &own = child(side);
     auto best = problem_.nFeatures;
     for (Index j = 0; j < problem_.nFeatures; ++j)
-        if (own.isExact[j] != 0 && own.bound[j] < own.bound[best])
+        if (own.known[j] != Known::bound && own.achieved[j] < own.achieved[best])
             best = j;
     return best;
 }
@@ -296,18 +354,26 @@ typename StumpPair<Classes>::Choice StumpPair<Classes>::choose(Weight cutoff, In
         auto const right = children_[1].bound[best[1]];
         if (left + right >= cutoff)
             return {Verdict::pruned, left + right, best};
-        auto const leftIsExact = children_[0].isExact[best[0]] != 0;
-        auto const rightIsExact = children_[1].isExact[best[1]] != 0;
-        if (leftIsExact && rightIsExact)
+        auto const leftKnown = children_[0].known[best[0]];
+        auto const rightKnown = children_[1].known[best[1]];
+        if (leftKnown == Known::exact && rightKnown == Known::exact)
             return {Verdict::undecided, left + right, best};
         if (work_.shouldStop())
             return {Verdict::stopped, left + right, best};
+        // What is known least first, then the cheaper one.
+        auto const side = (leftKnown != rightKnown ? leftKnown < rightKnown : left <= right) ? Index{0} : Index{1};
+        auto const feature = best[static_cast<std::size_t>(side)];
+        if (child(side).known[feature] == Known::blocks)
+        {
+            findBest(side, feature);
+            continue;
+        }
         ++nScans;
-        scan(best[rightIsExact || (!leftIsExact && left <= right) ? 0 : 1]);
+        scan(feature);
         if (!early)
             continue;
         std::array<Index, 2> const known{cheapestScanned(0), cheapestScanned(1)};
-        if (children_[0].bound[known[0]] + children_[1].bound[known[1]] < cutoff)
+        if (children_[0].achieved[known[0]] + children_[1].achieved[known[1]] < cutoff)
             return {Verdict::undecided, left + right, known, false};
     }
 }
@@ -320,6 +386,13 @@ Stump StumpPair<Classes>::stump(Index side, Index feature)
     {
         auto const heaviest = std::max_element(own.total.begin(), own.total.end());
         return {.left = static_cast<Label>(heaviest - own.total.begin())};
+    }
+    if (work_.isCoarse())
+    {
+        // What a plain leaf gets right would be as cheap without a split, so there is one.
+        if (own.known[feature] != Known::exact)
+            findBest(side, feature);
+        return own.stump[static_cast<std::size_t>(feature)];
     }
     auto const upper = problem_.upper(feature);
     auto const ids = Span<Sample const>(ids_);

@@ -2,9 +2,12 @@
 //
 // Lazy scans. When weight is taken from samples, the best stump on any feature gets cheaper by at most that weight. So
 // each child keeps a lower bound per feature, lowered as weights move, and a feature is scanned only if its bound is
-// the least. A scan serves both children (see scan.h).
+// the least. A scan serves both children (see scan.h). On large tables samples are counted by blocks of ranks instead
+// (see CoarseScan): then a feature is first known by a bound and by a split that is there, and exactly, for one child,
+// only if that is not enough.
 #pragma once
 
+#include "search/coarse_scan.h"
 #include "search/node.h"
 #include "search/scan.h"
 
@@ -42,16 +45,22 @@ private:
     // What one child knows of its best stumps.
     struct Child
     {
-        Index nCertain = 0;           // certain samples, for a least size of leaves
-        Array<Weight> total;          // by class
-        Array<Weight> bound;          // by feature; last entry: of a plain leaf
-        Array<std::uint8_t> isExact;  // whether that is the cost
-        Array<Weight> right;          // by feature, where exact: what the best split gets right, < 0: none is allowed
+        Index nCertain = 0;      // certain samples, for a least size of leaves
+        Array<Weight> total;     // by class
+        Array<Weight> bound;     // by feature; last entry: of a plain leaf
+        Array<Weight> achieved;  // by feature, unless only a bound is known: the cost of a split that is there
+        Array<Known> known;
+        Array<Weight> right;  // by feature: what that split gets right, < 0: none is allowed
+        std::vector<Stump>
+            stump;  // by feature, of coarse scans: that split, or a plain leaf as long as it is not known
         Array<std::uint8_t> zeroIsLeft;  // by feature, two classes: whether that is under the labelling (0, 1)
     };
 
     Workspace &work_;
     Problem const &problem_;
+    PlacedRanks &ranks_;
+    CoarseScan<Number> coarse_;
+    Index counted_ = -1;  // the feature that `coarse_` has counted, under the present weights
     Index size_ = 0;
     std::array<Child, 2> children_;
     Array<Sides<Number>> weight_;  // by place; with two classes negative for class 1
@@ -81,13 +90,17 @@ private:
     [[nodiscard]] Child const &child(Index side) const { return children_[static_cast<std::size_t>(side)]; }
     void sumUp();
     void lower(Index side, Weight taken);
+    [[nodiscard]] Weight costOf(Index side, Weight right) const;
     void scan(Index feature);
+    [[nodiscard]] WeighedEnds<Number> endsAt(Index feature);
+    void estimate(Index feature);
+    void findBest(Index side, Index feature);
     [[nodiscard]] Sides<Number> scanBoth(Index feature);
     [[nodiscard]] Index cheapest(Index side) const;
     [[nodiscard]] Index cheapestScanned(Index side) const;
 
 public:
-    explicit StumpPair(Workspace &work);
+    StumpPair(Workspace &work, PlacedRanks &ranks);
 
     // Take new samples; the weights of those that stay are kept, for the bounds to follow.
     void open(Span<Sample const> ids, Span<Label const> label);

@@ -2,6 +2,12 @@
 
 namespace hardwood::search
 {
+bool usesBlocks(Problem const &problem, Options const &options)
+{
+    auto const isLarge = problem.nSamples >= options.blocksFrom;
+    return problem.sharesNothing && problem.minLeaf == 0 && options.useBlocks && isLarge;
+}
+
 std::unique_ptr<Node> makeUnshared(Workspace &work, Index level)
 {
     // No sum exceeds what all samples weigh.

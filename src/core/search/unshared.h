@@ -9,6 +9,8 @@
 
 namespace hardwood::search
 {
+// Whether nodes of depth 2 are of this kind.
+[[nodiscard]] bool usesBlocks(Problem const &problem, Options const &options);
 [[nodiscard]] std::unique_ptr<Node> makeUnshared(Workspace &work, Index level);
 
 template <class Number>

@@ -93,6 +93,10 @@ def improve_first_trees(
     # samples, more of them from what local search found for some.
     if _is_large(model) and (model.depth == 2 or not model.core.shares_nothing or looks_first(problem)):
         _start_from_sample(problem, run)
+    if model.depth == 2 and run.best_index_tree is not None and not run.should_stop():
+        # A tree for some samples has the right features, but thresholds that are not the best for all.
+        polished = _core.Reoptimiser(model.core, options, run.control).polish
+        run.report(tree_of(polished(model.core, rows_of(run.best_index_tree))[1]))
     if model.depth > 2 and not run.should_stop():
         LocalSearch(model, options, run, [run.random_state], n_threads, permits).improve(greedy)
 

@@ -15,6 +15,7 @@ CORE_OPTIONS = (
     Option("deep_range_rounds", 20, Whole(1), "subgradient rounds at a range of deeper splits"),
     Option("ascent_steps", 100, Whole(1), "steps of the ascent that shares out weights"),
     Option("blocks_from", 500, Whole(0), "distinct samples from which on blocks of them are counted"),
+    Option("coarse_from", 100_000, Whole(0), "distinct samples from which on they are counted by blocks of ranks"),
     Option("first_tree", True, Flag(), "whether a child begins with the tree of its neighbour"),
     Option("use_memory", True, Flag(), "whether bounds of similar weights are used"),
     Option("use_ranges", True, Flag(), "whether ranges of splits are settled together"),
@@ -26,6 +27,7 @@ CORE_OPTIONS = (
     Option("use_blocks", True, Flag(), "whether samples are counted by blocks where no box reaches two sides"),
     Option("use_resplit", True, Flag(), "whether first trees are improved by better splits above their subtrees"),
     Option("use_late_branching", True, Flag(), "whether thresholds that need branching wait for all others"),
+    Option("use_coarse_scan", True, Flag(), "whether samples of large tables are counted by blocks of ranks"),
 )
 
 

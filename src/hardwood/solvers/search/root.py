@@ -9,7 +9,7 @@ from hardwood import _core
 from hardwood.arrays import IntArray
 from hardwood.solvers.run import Run
 from hardwood.solvers.search.local_search import DEEP_REACH, LocalSearch
-from hardwood.solvers.search.model import SearchModel, tree_of
+from hardwood.solvers.search.model import VERY_LARGE, SearchModel, tree_of
 from hardwood.solvers.search.scout import Scout
 
 POLL = 0.05
@@ -17,6 +17,9 @@ POLL = 0.05
 
 MANY_STEPS = 2000
 """From so many errors on, the last per cent of the bound are proven in stages of their own."""
+
+STAGES_OF_LARGE = (0.5, 0.85, 0.98, 0.996, 0.998)
+"""Shares of the incumbent that are proven first at depth 2 on very large tables, where the last stage takes minutes."""
 
 FIRST_SPELL, LATER_SPELLS = 2 * 10**8, 4
 """Samples that a thread scans in the last stage, a few seconds, before better trees are looked for; and by which factor
@@ -83,6 +86,8 @@ def stages_of(best: int, model: SearchModel, asked: tuple[float, ...] | None) ->
         return asked
     if model.is_quick:
         return ()
+    if model.depth == 2 and model.n * model.problem.n_features >= VERY_LARGE:
+        return STAGES_OF_LARGE
     return (0.5, 0.85, 0.96, 0.99) if best >= MANY_STEPS * model.step else (0.5, 0.85)
 
 

@@ -84,11 +84,12 @@ class SearchSolver(Solver):
             return
         model = SearchModel.of(problem) if self.needs_ranks(run) else SearchModel.of_large(problem, run.control)
         run.resolution = model.resolution
-        cost, rows = _core.best_stump(model.core)
-        run.report(tree_of(rows))
-        if model.depth <= 1:
-            run.report(bound=min(cost / model.scale, run.best_objective))
-            return
+        if not looks_first(problem):  # there a greedy tree is known already
+            cost, rows = _core.best_stump(model.core)
+            run.report(tree_of(rows))
+            if model.depth <= 1:
+                run.report(bound=min(cost / model.scale, run.best_objective))
+                return
         options = core_options(run.options)
         if run.checkpoint is not None or run.client is not None:
             is_scouted = run.checkpoint is not None and run.checkpoint.is_scouted
