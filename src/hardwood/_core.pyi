@@ -343,6 +343,7 @@ class SearchOptions:
         use_resplit: bool = True,
         use_late_branching: bool = True,
         use_coarse_scan: bool = True,
+        use_doubtful_first: bool = True,
     ) -> None: ...
 
 class ProofLog:

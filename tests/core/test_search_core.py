@@ -196,6 +196,7 @@ def test_random_options_within_their_ranges_never_change_an_optimum() -> None:
         "use_resplit",
         "use_late_branching",
         "use_coarse_scan",
+        "use_doubtful_first",
     )
     for seed in range(120):
         rng = np.random.default_rng([seed, 78])

@@ -356,6 +356,13 @@ def _options(rng: random.Random) -> dict[str, Any]:
         "restarts": (0, 3),
     }
     switches: tuple[str, ...] = ("first_tree", "use_memory", "use_ranges", "use_pool", "use_lazy_scan", "use_carry")
-    switches += ("use_witness", "use_early_join", "use_blocks", "use_resplit", "use_late_branching")
+    switches += (
+        "use_witness",
+        "use_early_join",
+        "use_blocks",
+        "use_resplit",
+        "use_late_branching",
+        "use_doubtful_first",
+    )
     options: dict[str, Any] = {name: rng.randint(*ends) for name, ends in whole.items() if rng.random() < 0.3}
     return options | {name: rng.random() < 0.5 for name in switches if rng.random() < 0.5}

@@ -218,7 +218,7 @@ Problem partOfProblem(Problem const &problem, In<std::int64_t, 1> const &samples
 Options makeOptions(Index rounds, Index rangeRounds, Index deepRounds, Index deepRangeRounds, Index ascentSteps,
                     Index blocksFrom, Index coarseFrom, bool firstTree, bool useMemory, bool useRanges, bool usePool,
                     bool useLazyScan, bool useCarry, bool useWitness, bool useEarlyJoin, bool useBlocks,
-                    bool useResplit, bool useLateBranching, bool useCoarseScan)
+                    bool useResplit, bool useLateBranching, bool useCoarseScan, bool useDoubtfulFirst)
 {
     auto const least = [](Index value, Index limit, std::string const &name)
     { require(value >= limit, name + "=" + std::to_string(value) + "; it must be at least " + std::to_string(limit)); };
@@ -229,9 +229,9 @@ Options makeOptions(Index rounds, Index rangeRounds, Index deepRounds, Index dee
     least(ascentSteps, 1, "ascent_steps");
     least(blocksFrom, 0, "blocks_from");
     least(coarseFrom, 0, "coarse_from");
-    return {rounds,       rangeRounds, deepRounds, deepRangeRounds,  ascentSteps,  blocksFrom, coarseFrom,
-            firstTree,    useMemory,   useRanges,  usePool,          useLazyScan,  useCarry,   useWitness,
-            useEarlyJoin, useBlocks,   useResplit, useLateBranching, useCoarseScan};
+    return {rounds,       rangeRounds, deepRounds, deepRangeRounds,  ascentSteps,   blocksFrom,      coarseFrom,
+            firstTree,    useMemory,   useRanges,  usePool,          useLazyScan,   useCarry,        useWitness,
+            useEarlyJoin, useBlocks,   useResplit, useLateBranching, useCoarseScan, useDoubtfulFirst};
 }
 
 void bindProblem(nb::module_ &m)
@@ -322,12 +322,12 @@ void bindOptions(nb::module_ &m)
             [](Options *self, Index rounds, Index rangeRounds, Index deepRounds, Index deepRangeRounds,
                Index ascentSteps, Index blocksFrom, Index coarseFrom, bool firstTree, bool useMemory, bool useRanges,
                bool usePool, bool useLazyScan, bool useCarry, bool useWitness, bool useEarlyJoin, bool useBlocks,
-               bool useResplit, bool useLateBranching, bool useCoarseScan)
+               bool useResplit, bool useLateBranching, bool useCoarseScan, bool useDoubtfulFirst)
             {
                 new (self) Options(makeOptions(rounds, rangeRounds, deepRounds, deepRangeRounds, ascentSteps,
                                                blocksFrom, coarseFrom, firstTree, useMemory, useRanges, usePool,
                                                useLazyScan, useCarry, useWitness, useEarlyJoin, useBlocks, useResplit,
-                                               useLateBranching, useCoarseScan));
+                                               useLateBranching, useCoarseScan, useDoubtfulFirst));
             },
             nb::kw_only(), nb::arg("rounds") = 24, nb::arg("range_rounds") = 4, nb::arg("deep_rounds") = 60,
             nb::arg("deep_range_rounds") = 20, nb::arg("ascent_steps") = 100, nb::arg("blocks_from") = 500,
@@ -335,7 +335,7 @@ void bindOptions(nb::module_ &m)
             nb::arg("use_ranges") = true, nb::arg("use_pool") = true, nb::arg("use_lazy_scan") = true,
             nb::arg("use_carry") = true, nb::arg("use_witness") = true, nb::arg("use_early_join") = true,
             nb::arg("use_blocks") = true, nb::arg("use_resplit") = true, nb::arg("use_late_branching") = true,
-            nb::arg("use_coarse_scan") = true);
+            nb::arg("use_coarse_scan") = true, nb::arg("use_doubtful_first") = true);
 }
 }  // namespace
 

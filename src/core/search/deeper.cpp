@@ -172,11 +172,14 @@ Deeper::Ascent Deeper::ascend(Range const &range, Weight cutoff)
 }
 
 // Ask each child for a tree below its target; the first one that has any puts it into its pool. Whether one had.
+// The child that had one last time is asked first: it often has another, and then the other child need not prove
+// anything, which takes longer than to find a tree.
 bool Deeper::askChildren(Range const &range, Weight leftTarget, Weight rightTarget)
 {
     if (work_.proof != nullptr)
         writeShares(range.feature);
-    for (std::size_t side = 0; side < 2; ++side)
+    auto const first = work_.options.useDoubtfulFirst ? doubtful_ : 0;
+    for (auto const side : {first, 1 - first})
     {
         auto const target = side == 0 ? leftTarget : rightTarget;
         weighChild(static_cast<Index>(side));
@@ -193,6 +196,7 @@ bool Deeper::askChildren(Range const &range, Weight leftTarget, Weight rightTarg
             work_.proof->ended(!hasTree && !work_.shouldStop());
         if (hasTree)
         {
+            doubtful_ = side;
             pools_[side].add(problem_, children_[side]->best());
             if (sharing_ != nullptr)
                 sharing_->tell(static_cast<Index>(side), children_[side]->best());

@@ -44,6 +44,7 @@ class Deeper final : public Node
 
     std::array<Node *, 2> children_{};
     std::array<Pool, 2> pools_;
+    std::size_t doubtful_ = 0;           // the side that was last answered with a tree
     Array<Event> events_;                // feature by feature, 2 size_ each; see `events`
     std::array<Array<Weight>, 2> side_;  // by sample: what each child charges; 0 outside the node
     Array<std::uint8_t> reach_;          // by sample; 1: left, 2: right, 3: both

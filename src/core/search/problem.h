@@ -105,6 +105,7 @@ struct Options
     bool useResplit = true;
     bool useLateBranching = true;
     bool useCoarseScan = true;
+    bool useDoubtfulFirst = true;
 };
 
 // How much was done at the nodes of one depth.

@@ -28,6 +28,7 @@ CORE_OPTIONS = (
     Option("use_resplit", True, Flag(), "whether first trees are improved by better splits above their subtrees"),
     Option("use_late_branching", True, Flag(), "whether thresholds that need branching wait for all others"),
     Option("use_coarse_scan", True, Flag(), "whether samples of large tables are counted by blocks of ranks"),
+    Option("use_doubtful_first", True, Flag(), "whether the child that had a tree last time is asked first"),
 )
 
 
