@@ -233,3 +233,12 @@ def test_a_box_with_too_many_leaves_leaves_its_sample_open(n_jobs: int, monkeypa
     assert not np.any(found.is_robust & ~whole.is_robust)
     assert not np.any(found.is_fooled & ~whole.is_fooled)
     assert robustness(model, X, y, 0.0, n_jobs=n_jobs).is_open.sum() == 0
+
+
+def test_no_samples_are_no_mistake_of_the_labels() -> None:
+    X, y = table(np.random.default_rng(0), 40, 3, 2)
+    forest = RandomForestClassifier(3, random_state=0).fit(X, np.where(y == 1, "yes", "no"))
+    found = robustness(forest, X[:0], [], 0.1)
+    assert len(found.is_robust) == 0
+    with pytest.raises(InvalidInputError, match="no samples"):
+        found.interval()

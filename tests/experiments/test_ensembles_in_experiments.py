@@ -13,6 +13,8 @@ from sklearn.model_selection import StratifiedKFold
 from hardwood import InvalidInputError, RobustBoostingClassifier, robustness
 from hardwood.data.datasets import Dataset
 from hardwood.data.fields import Fields
+from hardwood.ensembles import verification
+from hardwood.ensembles.boosting.learner import BoostingRun
 from hardwood.evaluation.methods import find_method
 from hardwood.experiments import ensembles, tables
 from hardwood.experiments.cells import FitCell, cell_from_fields, key_of
@@ -76,6 +78,36 @@ def test_boosting_is_chosen_as_the_estimator_would_be() -> None:
     ).fit(part.X_train, part.y_train)
     exact = robustness(final, part.X_test, part.y_test, cell.radius).interval()
     assert exact[0] == exact[1] == pytest.approx(outcome.scores.test_adversarial_accuracy)
+
+
+@pytest.mark.parametrize("when", [0, 7, 50, 97])
+def test_an_ensemble_that_was_interrupted_is_not_a_result(when: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Boosting that Ctrl-C ends returns the rounds so far, and verification what it knows: no cell may record that."""
+    rounds, data = itertools.count(), some_set()
+    next_round = BoostingRun.next_round
+
+    def interrupted(run: BoostingRun) -> Any:
+        if next(rounds) == when:
+            raise KeyboardInterrupt
+        return next_round(run)
+
+    monkeypatch.setattr(BoostingRun, "next_round", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        small_cell().run(data)
+    assert next(rounds) == when + 1
+
+
+@pytest.mark.parametrize("method", ["boosting", "forest"])
+def test_an_ensemble_whose_verification_was_interrupted_is_not_a_result(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(verification, "Control", interrupted)
+    settings = SMALL if method == "boosting" else ENSEMBLES[method]
+    with pytest.raises(KeyboardInterrupt):
+        small_cell(method, settings).run(some_set())
 
 
 def test_boosting_is_chosen_among_the_rounds_that_are_given() -> None:

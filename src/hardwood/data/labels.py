@@ -51,6 +51,8 @@ FEW_CLASSES = 3
 
 def encode_labels(labels: NDArray[Any], classes: NDArray[Any]) -> IntArray:
     """Return the index of each label in sorted `classes`, or -1 where it is none of them."""
+    if len(labels) == 0:
+        return np.empty(0, np.int64)
     if (labels.dtype.kind in "OUS") != (classes.dtype.kind in "OUS"):
         raise InvalidInputError(
             f"y holds labels such as {labels[:1].tolist()}, but the classes of the tree are {classes.tolist()}"

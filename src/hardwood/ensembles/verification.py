@@ -83,6 +83,8 @@ class Robustness:
         cells as far as they can; "search": division of the box. "open" if time ran out.
     seconds : float array of shape (n_samples,)
         Time spent on each sample.
+    interrupted : bool
+        Whether Ctrl-C ended the work on those that are open.
     """
 
     is_robust: BoolArray
@@ -90,6 +92,7 @@ class Robustness:
     examples: FloatArray
     decided_by: NDArray[np.str_]
     seconds: FloatArray
+    interrupted: bool = False
 
     @property
     def is_open(self) -> BoolArray:
@@ -170,6 +173,7 @@ class Verifier:
         self.point = np.full(data.X.shape, np.nan)
         self.parts = np.zeros(n, np.int64)
         self.seconds = np.zeros(n)
+        self.interrupted = False
 
     def run(self, deadline: float, sample_time_limit: float, n_threads: int, verbose: int = 0) -> None:
         """Work until everything is decided or time is over; Ctrl-C ends it, too, and keeps what is known."""
@@ -190,7 +194,7 @@ class Verifier:
                 if verbose:
                     print(f"{self}, at most {effort:g} s on a sample", file=sys.stderr, flush=True)
         except KeyboardInterrupt:
-            pass
+            self.interrupted = True
         if self.data.limits is not None:
             # Thresholds are whole numbers here, so the next whole number is on the same side of all of them.
             self.point[:, self.data.limits.integer] = np.ceil(self.point[:, self.data.limits.integer])
@@ -347,4 +351,5 @@ def robustness(
         verifier.point,
         DECIDED_BY[verifier.verdict],
         verifier.seconds,
+        verifier.interrupted,
     )

@@ -166,6 +166,8 @@ class EnsembleCell:
         test = robustness(ensemble, part.X_test, part.y_test, self.radius, sample_time_limit=self.time_limit)
         # Of the training part what is proven within this time is enough.
         train = robustness(ensemble, part.X_train, part.y_train, self.radius, time_limit=self.time_limit)
+        if test.interrupted or train.interrupted:
+            raise KeyboardInterrupt
         return Scores(
             train_accuracy=float(np.mean(ensemble.predict(part.X_train) == part.y_train)),
             train_adversarial_accuracy=train.interval()[0],
@@ -261,6 +263,8 @@ class _Boosting(_Learner):
     def learn(self, candidate: dict[str, Any]) -> Ensemble:
         problem = self.problem(candidate["radius_factor"])
         boosted = self._learner(candidate).run(problem, random_state=self.seed)
+        if boosted.stopped_by == "interrupt":
+            raise KeyboardInterrupt
         return boosted.ensemble(problem, candidate["rounds"])
 
 
@@ -274,6 +278,8 @@ class _Forest(_Learner):
             verdicts = robustness(
                 self._grow(problem.take(a), candidate), X[b], y[b], self.radius, sample_time_limit=0.1
             )
+            if verdicts.interrupted:
+                raise KeyboardInterrupt
             found.append(verdicts.interval()[0])
         yield candidate, float(np.mean(found))
 

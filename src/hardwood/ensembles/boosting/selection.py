@@ -35,7 +35,9 @@ def certified_curve(
     def note(state: Round) -> None:
         found.append(state.validation)
 
-    learner.run(training, judged.boxes, random_state=seed, control=control, on_round=note)
+    boosted = learner.run(training, judged.boxes, random_state=seed, control=control, on_round=note)
+    if boosted.stopped_by == "interrupt":
+        raise KeyboardInterrupt
     heaviest = int(np.argmax(training.class_weight_sums))
     constant = float(judged.weight @ (judged.label == heaviest) / judged.weight.sum())
     curve = [constant, *found]
