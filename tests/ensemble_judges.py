@@ -26,7 +26,8 @@ def points_of_all_cells(
     """One point for each combination of cells that the box meets; None if there are too many."""
     axes = []
     for j, values in enumerate(cuts):
-        inside = values[(values >= lower[j]) & (values < upper[j]) & np.isfinite(values)]
+        # Beyond the largest number there is none.
+        inside = values[(values >= lower[j]) & (values < min(upper[j], np.finfo(float).max)) & np.isfinite(values)]
         low = lower[j] if np.isfinite(lower[j]) else (inside[0] if len(inside) else 0.0) - 1.0
         axis = [low, *np.nextafter(inside, np.inf)] if len(inside) else [low]
         # The first cell holds the lower end; every other begins just above a threshold.

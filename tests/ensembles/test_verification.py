@@ -242,3 +242,18 @@ def test_no_samples_are_no_mistake_of_the_labels() -> None:
     assert len(found.is_robust) == 0
     with pytest.raises(InvalidInputError, match="no samples"):
         found.interval()
+
+
+def test_splits_that_ask_whether_a_value_is_missing_have_no_far_side_among_numbers() -> None:
+    """scikit-learn gives them an infinite threshold; whatever a missing value may be, it is no infinity."""
+    seen = 0
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_cauchy((80, 3)).round(1)
+        X[rng.random(X.shape) < 0.3] = np.nan
+        y = rng.integers(0, 4, 80)
+        forest = RandomForestClassifier(4, max_depth=5, random_state=seed).fit(X, y)
+        seen += sum(int(np.isinf(tree.tree_.threshold).sum()) for tree in forest.estimators_)
+        rows = rng.choice(80, 8, replace=False)
+        check_against_all_cells(forest, X[rows], y[rows], 0.2, seed)
+    assert seen > 0
