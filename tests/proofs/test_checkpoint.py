@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
+import os
 import random
 import warnings
 from fractions import Fraction
@@ -21,6 +23,7 @@ from hardwood.proofs.members import note, pack, read_members, read_note
 from hardwood.proofs.writer import write_proof
 from hardwood.solvers.result import Status
 from hardwood.solvers.search import helping, spread
+from hardwood.solvers.solve import SolverFailureWarning
 from proofs.test_proofs import places
 
 SEED = 20261117
@@ -105,6 +108,18 @@ def test_three_hundred_problems_in_random_sittings(first: int, tmp_path: Path) -
     assert sum(check_cuts(seed, tmp_path / "run.hwp") for seed in range(first, first + 50)) > 20
 
 
+def problem_to_help_with(seed: int) -> tuple[Any, Any, Problem]:
+    """A problem whose root is settled fast and asks long questions: few samples on many thresholds that overlap."""
+    rng = np.random.default_rng([SEED, seed])
+    if seed % 2:
+        X = rng.integers(0, 60, (80, 4)) / 10
+        y = (X[:, 0] + rng.normal(0, 8, 80) > 3).astype(int)
+        return X, y, Problem.from_data(X, y, 0.1, 4)
+    X = 6 * rng.random((300, 3))
+    y = (X[:, 0] + rng.normal(0, 4, 300) > 3).astype(int)
+    return X, y, Problem.from_data(X, y, 0.3, 3)
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::hardwood.proofs.checkpoint.CheckpointWarning")
 def test_sittings_in_which_threads_help_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,9 +130,8 @@ def test_sittings_in_which_threads_help_each_other(tmp_path: Path, monkeypatch: 
     cuts = twins = 0
     for seed in range(20):
         rng = random.Random(f"{SEED} {seed} help")
-        X = np.random.default_rng([SEED, seed]).integers(0, 60, (80, 4)) / 10
-        y = (X[:, 0] + np.random.default_rng([SEED, seed, 1]).normal(0, 8, 80) > 3).astype(int)
-        problem, path = Problem.from_data(X, y, 0.1, 4), tmp_path / f"{seed}.hwp"
+        X, y, problem = problem_to_help_with(seed)
+        path = tmp_path / f"{seed}.hwp"
         for _ in range(rng.randrange(4)):
             stopped = solve(problem, checkpoint=path, n_jobs=12, time_limit=0.3 * rng.random())
             if stopped.status is Status.OPTIMAL:
@@ -130,6 +144,7 @@ def test_sittings_in_which_threads_help_each_other(tmp_path: Path, monkeypatch: 
         assert verdict.is_optimal, seed
         twins += verdict.records.get("TWIN", 0)
     print(f"seed {SEED}: {cuts} sittings broke off, helpers proved {twins} claims")
+    assert twins > 0
 
 
 def stopped_search(path: Path, depth: int = 3) -> tuple[Any, Any, Problem]:
@@ -189,6 +204,53 @@ def test_states_that_are_superseded_do_not_fill_the_disk(tmp_path: Path, monkeyp
         notes = [read_note(member.content) for member in list(read_members(stream))[1:]]
     assert sum("stream" in entries for entries in notes) > 3
     assert sum("state_of" in entries for entries in notes) <= 1 + sum("tree" in entries for entries in notes)
+
+
+@pytest.mark.parametrize("room", [1500, 2000, 3000])
+def test_a_full_disk_costs_neither_the_answer_nor_what_was_proven(
+    room: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y, _, problem = problem_of(3)
+    path, write = tmp_path / "run.hwp", os.write
+    whole = solve(problem)
+
+    def write_if_there_is_room(descriptor: int, content: bytes) -> int:
+        if not os.path.samestat(os.fstat(descriptor), path.stat()):
+            return write(descriptor, content)
+        left = room - os.fstat(descriptor).st_size
+        if left <= 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(descriptor, content[:left])
+
+    monkeypatch.setattr(module, "PACE", (0.0, 0.0, 0.0))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", write_if_there_is_room)
+        with pytest.warns(SolverFailureWarning, match="No space left"):
+            full = solve(problem, checkpoint=path)
+    assert full.failure is not None
+    assert full.bound <= whole.objective <= full.objective
+    assert path.stat().st_size <= room
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", CheckpointWarning)  # nothing is torn
+        assert solve(problem, checkpoint=path).objective == whole.objective
+    assert hardwood_checker.check(path, X, y).is_optimal
+
+
+def test_a_proof_that_finds_no_room_leaves_answer_and_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y, _, problem = problem_of(3)
+    path = tmp_path / "run.hwp"
+
+    def no_room(*_: object) -> Any:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "whole_file", no_room)
+        with pytest.warns(SolverFailureWarning, match="its proof is not.*No space left"):
+            assert solve(problem, checkpoint=path).status is Status.OPTIMAL
+    assert solve(problem, checkpoint=path).status is Status.OPTIMAL
+    assert hardwood_checker.check(path, X, y).is_optimal
 
 
 def test_a_finished_checkpoint_answers_at_once(tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from hardwood import Problem, Result, solve
 from hardwood.proofs.checkpoint import Checkpoint, open_checkpoint
 from hardwood.solvers.result import Status
 from hardwood.solvers.search import helping, spread
-from hardwood.solvers.search.helping import FIRST_PLACE, Help, Question, Questions, _halved
+from hardwood.solvers.search.helping import FIRST_PLACE, Help, Question, Questions, _halved, without
 from hardwood.solvers.search.model import SearchModel
 from hardwood.solvers.search.solver import SearchSolver
 from hardwood.solvers.search.station import Commission, Duty, News, Station
@@ -158,3 +159,26 @@ def test_places_of_helpers_are_never_used_twice_for_one_question() -> None:
     assert questions.is_known("a")
     questions.forget("a", 5)
     assert questions.share_out("b") is None
+
+
+def covered(parts: Sequence[tuple[int, int, int]]) -> list[tuple[int, int]]:
+    return [(feature, k) for feature, first, end in parts for k in range(first, end)]
+
+
+def random_parts(rng: np.random.Generator) -> list[tuple[int, int, int]]:
+    edges = [np.unique(rng.integers(0, 30, 6)) for _ in range(3)]
+    return [(j, int(a), int(b)) for j, cut in enumerate(edges) for a, b in pairwise(cut) if rng.random() < 0.6]
+
+
+def test_parts_without_others_are_what_is_in_no_other_one() -> None:
+    print(f"seed {SEED}")
+    for seed in range(200):
+        rng = np.random.default_rng([SEED, seed])
+        parts, others = random_parts(rng), random_parts(rng)
+        assert covered(without(parts, others)) == [one for one in covered(parts) if one not in covered(others)]
+
+
+def test_a_ledger_finds_nothing_open_within_no_parts() -> None:
+    ledger = spread.Ledger([3, 4])
+    assert ledger.open_parts(1, []) == []
+    assert ledger.open_parts(1) == [(0, 0, 3), (1, 0, 4)]

@@ -55,6 +55,10 @@ class CheckpointInUseError(HardwoodError, RuntimeError):
     """Another process goes on from the same checkpoint."""
 
 
+class CheckpointWriteError(HardwoodError, RuntimeError):
+    """What a search has proven cannot be written any more: the disk is full, say."""
+
+
 class CheckpointWarning(UserWarning):
     """The end of a checkpoint was damaged; the search goes on from what stands before."""
 
@@ -171,14 +175,22 @@ class SavedSearch:
                 written += os.write(self._descriptor, member[written:])
         except OSError as error:
             os.ftruncate(self._descriptor, start)
-            raise InvalidInputError(f"cannot write to {self.place.path}: {error.strerror}") from error
+            raise self._cannot_write(error) from error
         self._size += len(member)
         return start
 
     def sync(self) -> None:
         """Let what was written reach the disk."""
-        os.fsync(self._descriptor)
+        try:
+            os.fsync(self._descriptor)
+        except OSError as error:  # some disks say only now that they are full
+            raise self._cannot_write(error) from error
         self._synced = self._clock()
+
+    def _cannot_write(self, error: OSError) -> CheckpointWriteError:
+        return CheckpointWriteError(
+            f"cannot write to {self.place.path}: {error.strerror}; what stands there is whole, the same search goes on"
+        )
 
     def rest_after(self, seconds: float) -> None:
         """Take note that pieces took so long to make and to write: the next ones can wait."""
@@ -195,6 +207,12 @@ class SavedSearch:
         proven : int
             What the pieces prove, in parts.
         """
+        try:
+            self._finish(tree, bound, proven)
+        except OSError as error:
+            raise self._cannot_write(error) from error
+
+    def _finish(self, tree: Tree, bound: float, proven: int) -> None:
         if self.bound is not None:
             return  # it is one
         problem, path = self.model.problem, self.place.path

@@ -110,8 +110,18 @@ def _solved(method: Solver, run: Run, start: Start) -> Result:
             _search(method, run)
     result = _as_result(method, run, outcome)
     if run.checkpoint is not None and result.status is Status.OPTIMAL and outcome.failure is None:
-        run.checkpoint.finish(result.tree, result.bound, run.proven_parts)
+        _finish(run.checkpoint, result, run.proven_parts)
     return result
+
+
+def _finish(saved: SavedSearch, result: Result, proven_parts: int) -> None:
+    """Make the checkpoint a proof; where there is no room for it, the answer is not lost."""
+    from hardwood.proofs.checkpoint import CheckpointWriteError
+
+    try:
+        saved.finish(result.tree, result.bound, proven_parts)
+    except CheckpointWriteError as error:
+        warnings.warn(f"the search is done, but its proof is not: {error}", SolverFailureWarning, stacklevel=4)
 
 
 def _require_spreading(method: Solver, checkpoint: Any, client: Any) -> None:

@@ -154,6 +154,20 @@ def _size(parts: Sequence[RootPart]) -> int:
     return sum(end - first for _, first, end in parts)
 
 
+def without(parts: Sequence[RootPart], others: Sequence[RootPart]) -> list[RootPart]:
+    """Return parts less what others cover of them."""
+    left = list(parts)
+    for feature, first, end in others:
+        cut: list[RootPart] = []
+        for part in left:
+            if part[0] != feature or part[1] >= end or part[2] <= first:
+                cut.append(part)
+                continue
+            cut += [(feature, a, b) for a, b in ((part[1], first), (end, part[2])) if a < b]
+        left = cut
+    return left
+
+
 def _halved(parts: list[RootPart]) -> tuple[list[RootPart], list[RootPart]]:
     """Return what stays and what is given away: the later half, the last ones first."""
     stays, given = list(parts), []

@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -23,7 +24,7 @@ from hardwood.errors import InvalidInputError
 from hardwood.proofs.checkpoint import SavedSearch
 from hardwood.proofs.members import Settled
 from hardwood.solvers.run import Run
-from hardwood.solvers.search.helping import Help, Question, Questions, RootPart
+from hardwood.solvers.search.helping import Help, Question, Questions, RootPart, without
 from hardwood.solvers.search.model import SearchModel
 from hardwood.solvers.search.options import core_options
 from hardwood.solvers.search.root import POLL, stages_of
@@ -62,7 +63,9 @@ class Ledger:
     def open_parts(self, cutoff: int, within: Sequence[RootPart] | None = None) -> list[RootPart]:
         """Return the runs of candidates of which less than the cutoff is proven."""
         found: list[RootPart] = []
-        for feature, first, end in within or [(j, 0, len(bound)) for j, bound in enumerate(self.bound)]:
+        if within is None:
+            within = [(j, 0, len(bound)) for j, bound in enumerate(self.bound)]
+        for feature, first, end in within:
             is_open = self.bound[feature][first:end] < cutoff
             edges = np.flatnonzero(np.diff(np.concatenate([[False], is_open, [False]]))) + first
             found += [(feature, int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
@@ -329,6 +332,9 @@ class _Spread:
                 break
             parts = self.team.give_back(slot)
             if parts:
+                # Should the station die, what it gave back is not lost with it.
+                duty = self.doing[slot]
+                self.doing[slot] = replace(duty, parts=without(duty.parts or (), parts))
                 return parts
         return []
 
