@@ -16,7 +16,7 @@ from hardwood.data.fields import Fields
 from hardwood.ensembles import verification
 from hardwood.ensembles.boosting.learner import BoostingRun
 from hardwood.evaluation.methods import find_method
-from hardwood.experiments import ensembles, tables
+from hardwood.experiments import ensembles, pairs, tables
 from hardwood.experiments.cells import FitCell, cell_from_fields, key_of
 from hardwood.experiments.ensembles import ENSEMBLES, EnsembleCell, choose_ensemble
 from hardwood.experiments.grid import Grid
@@ -27,7 +27,7 @@ from hardwood.experiments.pairs import means_by_seed, paired_test, paired_tests
 from hardwood.experiments.records import record_from_dict, record_to_dict
 from hardwood.experiments.runner import lost_record, run_cell, run_grid
 from hardwood.experiments.schedule import cells_of
-from hardwood.experiments.scores import final_fits
+from hardwood.experiments.scores import Standing, final_fits
 from hardwood.experiments.sets import load_set, split
 
 SMALL = {
@@ -258,6 +258,21 @@ def test_a_paired_test_is_wilcoxons_over_instances() -> None:
     assert same is not None
     assert (same.effect, same.p, same.mean) == (0, 1, 0)
     assert paired_test(ours, {}) is None
+
+
+def test_what_hindsight_would_gain(monkeypatch: pytest.MonkeyPatch) -> None:
+    def scored(*scores: float) -> Standing:
+        splits = [("a", 0.1, 0), ("a", 0.1, 1), ("b", 0.1, 0), ("b", 0.1, 1)]
+        return Standing(dict(zip(splits, scores, strict=False)), [], 0)
+
+    found = {"search": scored(0.5, 0.5, 0.5, 0.5), "boosting": scored(0.7, 0.4, 0.4, 0.5), "none": scored()}
+    monkeypatch.setattr(pairs, "standings", lambda grid, log: found)
+    grid, log = small_grid("boosting"), Log()
+    # On a, boosting is ahead by 0.05 on average, on b the tree; split by split it is ahead once, by 0.2.
+    assert pairs.gain_in_hindsight(grid, log) == pytest.approx((0.05 / 2, 0.2 / 4))
+    assert "+0.0250" in tables.pairs(grid, log).notes[-1]
+    found.pop("search")
+    assert pairs.gain_in_hindsight(grid, log) is None
 
 
 def test_means_by_seed_are_over_what_all_methods_have() -> None:

@@ -199,6 +199,12 @@ class Verifier:
             # Thresholds are whole numbers here, so the next whole number is on the same side of all of them.
             self.point[:, self.data.limits.integer] = np.ceil(self.point[:, self.data.limits.integer])
 
+    def findings(self) -> Robustness:
+        """What is known."""
+        return Robustness(
+            self.is_robust, self.is_fooled, self.point, DECIDED_BY[self.verdict], self.seconds, self.interrupted
+        )
+
     def say_what_is_too_large(self) -> None:
         """Warn of samples that stay open however long one waits."""
         count = int(np.sum((self.verdict == 0) & (self.parts == _TOO_LARGE)))
@@ -345,11 +351,4 @@ def robustness(
     verifier.doubt_impossible_categories()
     verifier.ask_the_price()
     verifier.ask_the_library(X)
-    return Robustness(
-        verifier.is_robust,
-        verifier.is_fooled,
-        verifier.point,
-        DECIDED_BY[verifier.verdict],
-        verifier.seconds,
-        verifier.interrupted,
-    )
+    return verifier.findings()

@@ -86,6 +86,29 @@ def paired_tests(grid: Grid, log: Log) -> tuple[str, dict[str, PairedTest]]:
     return reference, {name: test for name, test in found.items() if test is not None}
 
 
+def gain_in_hindsight(grid: Grid, log: Log) -> tuple[float, float] | None:
+    """Return by how much the best method would be ahead of the reference if the test parts had chosen it.
+
+    Once for each instance, by the mean over its seeds, and once for each split: what no choice can beat. Over the
+    splits that all methods with scores have; None where there are none, or one method only.
+    """
+    scores = {name: standing.scores for name, standing in standings(grid, log).items() if standing.scores}
+    if REFERENCE not in scores or len(scores) < 2:
+        return None
+    common = sorted(set.intersection(*(set(of) for of in scores.values())))
+    by_instance: dict[tuple[str, float], list[list[float]]] = {}
+    for split in common:
+        gains = [of[split] - scores[REFERENCE][split] for of in scores.values()]
+        by_instance.setdefault(split[:2], []).append(gains)
+    if not by_instance:
+        return None
+    each = [np.array(gains) for gains in by_instance.values()]
+    return (
+        float(np.mean([gains.mean(axis=0).max() for gains in each])),
+        float(np.mean([gains.max(axis=1).mean() for gains in each])),
+    )
+
+
 def means_by_seed(grid: Grid, log: Log) -> tuple[dict[int, int], dict[str, dict[int, float]]]:
     """Return, by seed, how many instances all methods of that seed share, and each method's mean over these."""
     scores = {name: standing.scores for name, standing in standings(grid, log).items()}

@@ -11,7 +11,7 @@ from hardwood.experiments.charts import shows_time
 from hardwood.experiments.ensembles import ENSEMBLES
 from hardwood.experiments.grid import Grid
 from hardwood.experiments.log import Log
-from hardwood.experiments.pairs import means_by_seed, paired_tests
+from hardwood.experiments.pairs import gain_in_hindsight, means_by_seed, paired_tests
 from hardwood.experiments.published import PUBLISHED
 from hardwood.experiments.scores import (
     error_at,
@@ -152,8 +152,19 @@ def pairs(grid: Grid, log: Log) -> TextTable:
             f"By instance, the mean over the seeds that both have, less that of {reference}; effect: rank-biserial "
             "correlation, from -1 to 1; p: Wilcoxon's signed-rank test, two-sided, without correction for several "
             "comparisons. Three radii of one set are not independent, so p is on the small side.",
+            *_in_hindsight(grid, log, reference),
         ],
     )
+
+
+def _in_hindsight(grid: Grid, log: Log, reference: str) -> list[str]:
+    gains = gain_in_hindsight(grid, log)
+    if gains is None:
+        return []
+    return [
+        f"In hindsight: who had taken the method that does best on the test parts of each instance would be ahead of "
+        f"{reference} by {gains[0]:+.4f}, and who had done so on each split by {gains[1]:+.4f}. Nobody can."
+    ]
 
 
 def by_seed(grid: Grid, log: Log) -> TextTable:
