@@ -200,7 +200,7 @@ class Verifier:
             self.point[:, self.data.limits.integer] = np.ceil(self.point[:, self.data.limits.integer])
 
     def findings(self) -> Robustness:
-        """What is known."""
+        """Return what is known."""
         return Robustness(
             self.is_robust, self.is_fooled, self.point, DECIDED_BY[self.verdict], self.seconds, self.interrupted
         )
