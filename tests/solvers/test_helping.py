@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 import hardwood_checker
-from hardwood import Problem, Result, solve
+from hardwood import Problem, Result, _core, solve
 from hardwood.proofs.checkpoint import Checkpoint, open_checkpoint
 from hardwood.solvers.result import Status
 from hardwood.solvers.search import helping, spread
@@ -182,3 +183,50 @@ def test_a_ledger_finds_nothing_open_within_no_parts() -> None:
     ledger = spread.Ledger([3, 4])
     assert ledger.open_parts(1, []) == []
     assert ledger.open_parts(1) == [(0, 0, 3), (1, 0, 4)]
+
+
+def station_for(problem: Problem) -> Station:
+    options = {option.name: option.default for option in SearchSolver.options}
+    commission = Commission(problem, options, 0, writes_proof=False)
+    return Station(commission, commission.models(), 0)
+
+
+def test_a_cost_that_arrives_before_a_duty_does_is_not_forgotten() -> None:
+    _, _, problem = problem_of(3, 60, 3)
+    station = station_for(problem)
+    model = SearchModel.of(problem)
+    station.offer(model.step)
+    station.begin(Duty([(0, 0, 1)], model.forbidden, model.forbidden))
+    station.close()
+    assert station._core.best == model.step
+
+
+def test_a_search_may_be_ended_by_several_at_once() -> None:
+    _, _, problem = problem_of(3, 200, 4)
+    model = SearchModel.of(problem)
+    for _ in range(50):
+        search = _core.RootSearch(model.core, _core.SearchOptions(), model.depth, 1, _core.Control())
+        search.start(model.forbidden, model.forbidden)
+        enders = [threading.Thread(target=search.stop, daemon=True) for _ in range(3)]
+        for ender in enders:
+            ender.start()
+        for ender in enders:
+            ender.join(60)
+        assert not any(ender.is_alive() for ender in enders)
+
+
+def test_a_helper_that_is_ended_while_it_is_asked_for_news_is_done() -> None:
+    _, _, problem = problem_of(3, 200, 4)
+    station = station_for(problem)
+    model = SearchModel.of(problem)
+    question = Question(1, np.arange(model.n), model.weight, model.forbidden, [])
+    parts = [(0, 0, 20), (1, 0, 20)]
+    for _ in range(20):
+        station.begin(Duty(parts, question=question, place=FIRST_PLACE))
+        ender = threading.Thread(target=station.end_help)
+        ender.start()
+        news = News()
+        while not news.is_done:
+            news = station.news(0.0, writes=False)
+        ender.join(60)
+    station.close()

@@ -216,6 +216,7 @@ void RootSearch::start(Weight target, Weight best, std::optional<std::vector<Roo
     nSettled_ = nBusy_ = 0;
     nIdle_ = 0;
     nRunning_ = static_cast<Index>(workers_.size());
+    std::lock_guard const lock(ending_);
     for (auto &worker : workers_)
         threads_.emplace_back([this, &worker] { runWorker(*worker); });
 }
@@ -295,6 +296,7 @@ StageReport RootSearch::wait(double seconds)
 void RootSearch::stop()
 {
     abandoned_ = true;
+    std::lock_guard const lock(ending_);
     threads_.clear();  // a jthread joins when it goes
 }
 

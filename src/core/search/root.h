@@ -169,6 +169,7 @@ class RootSearch
     Index nRunning_ = 0;
     Index nUsed_;  // threads that may take items
 
+    std::mutex ending_;                  // guards the threads: a search may be ended by several at once
     std::vector<std::jthread> threads_;  // the last member: they end before anything that they use
 
     [[nodiscard]] Index nThreads() const { return static_cast<Index>(workers_.size()); }
@@ -207,7 +208,7 @@ public:
     void start(Weight target, Weight best, std::optional<std::vector<RootPart>> const &parts = std::nullopt);
     // What happened since the last report; waits so many seconds, or until the threads have ended.
     [[nodiscard]] StageReport wait(double seconds);
-    // End all threads and wait for them.
+    // End all threads and wait for them; also while somebody else does.
     void stop();
 
     // A tree of this cost is known elsewhere.

@@ -171,6 +171,7 @@ class Station:
                 raise InvalidInputError(f"the checkpoint cannot be gone on from: {error}") from error
         self._scout: Scout | None = None
         self._helper: Helper | None = None
+        self._offered: int | None = None  # the least cost that is known elsewhere
 
     def begin(self, duty: Duty) -> None:
         """Begin a duty; returns at once."""
@@ -185,6 +186,8 @@ class Station:
         else:
             self._core.hear(duty.told)
             self._core.start(duty.target, duty.best, duty.parts)
+            if self._offered is not None:
+                self._core.offer(self._offered)  # it may have come while the duty was on its way
 
     def news(self, seconds: float, *, writes: bool) -> News:
         """Return what is new, after so many seconds at most.
@@ -195,13 +198,14 @@ class Station:
         writes : bool
             Whether to hand over what was written; when a duty is done, that happens anyway.
         """
-        if self._scout is not None:
-            trees, is_over = self._scout.news(seconds)
+        scout, helper = self._scout, self._helper  # other threads may end them meanwhile
+        if scout is not None:
+            trees, is_over = scout.news(seconds)
             if is_over:
                 self._scout = None
             return News([(None, tree) for tree in trees], is_done=is_over)
-        if self._helper is not None:
-            help_, is_over = self._helper.news(seconds)
+        if helper is not None:
+            help_, is_over = helper.news(seconds)
             if is_over:
                 self.end_help()
             return News(help=help_, is_done=is_over)
@@ -225,6 +229,7 @@ class Station:
 
     def offer(self, cost: int) -> None:
         """Take note that a tree of this cost, in parts, is known elsewhere."""
+        self._offered = cost if self._offered is None else min(self._offered, cost)
         self._core.offer(cost)
 
     def give_back(self) -> list[RootPart]:
@@ -241,16 +246,17 @@ class Station:
 
     def end_help(self) -> None:
         """Help no more."""
-        if self._helper is not None:
-            self._helper.stop()
-        self._helper = None
+        helper, self._helper = self._helper, None
+        if helper is not None:
+            helper.stop()
 
     def request_stop(self) -> None:
         """Ask whatever runs to end; returns at once."""
         self.control.request_stop()
         self.end_help()
-        if self._scout is not None:
-            self._scout.request_stop()
+        scout = self._scout
+        if scout is not None:
+            scout.request_stop()
 
     def _new_scout(self, duty: Duty) -> Scout:
         commission, options = self.commission, core_options(self.commission.options)
