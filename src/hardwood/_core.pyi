@@ -279,6 +279,10 @@ class SearchProblem:
         """Number of ends per feature."""
     def upper_rank(self, sample: int, feature: int) -> int:
         """Rank of the upper end of a sample."""
+    def ends_up_to(self, feature: int, rank: int) -> tuple[BoolArray, BoolArray]:
+        """Whether the lower, and the upper, end of each sample has at most this rank."""
+    def last_rank(self, feature: int, lower: BoolArray, upper: BoolArray) -> int:
+        """Return the largest rank of the lower and upper ends that are marked; at least 0."""
     def part(self, samples: IntArray, weight: IntArray) -> SearchProblem:
         """Return the problem of some of the samples, with other weights; costs may be any whole numbers then."""
 
@@ -331,6 +335,7 @@ class SearchOptions:
         ascent_steps: int = 100,
         blocks_from: int = 500,
         coarse_from: int = 100000,
+        coarse_from_many: int = 500,
         first_tree: bool = True,
         use_memory: bool = True,
         use_ranges: bool = True,

@@ -39,7 +39,7 @@ def boxes(seed: int, most: int, *, heavy: bool = False) -> Case:
 def test_depth_two_by_counts_is_the_best_of_all_trees() -> None:
     for seed in range(150):
         case = random_case(seed, 8)
-        best, _ = solved(case, 2, _core.SearchOptions(coarse_from=0))
+        best, _ = solved(case, 2, _core.SearchOptions(coarse_from=0, coarse_from_many=0))
         leaf = min(cost_of(c, case) for c in range(case.n_classes))
         assert min(best, leaf) == best_of_depth_two(case), f"seed {seed}"
 
@@ -57,7 +57,9 @@ def test_counts_and_scans_along_the_order_find_the_same_optimum(depth: int, heav
             "use_witness": bool(rng.integers(2)),
         }
         counted, scanned = (
-            solved(case, depth, _core.SearchOptions(coarse_from=0, use_coarse_scan=use, **choices))[0]
+            solved(case, depth, _core.SearchOptions(coarse_from=0, coarse_from_many=0, use_coarse_scan=use, **choices))[
+                0
+            ]
             for use in (True, False)
         )
         assert counted == scanned, f"seed {seed}"
@@ -68,7 +70,9 @@ def test_thresholds_that_matter_are_found_without_an_order() -> None:
         case = boxes(seed, 60)
         control = _core.Control(np.inf)
         counted, ordered = (
-            _core.RootSearch(case.core(), _core.SearchOptions(coarse_from=0, use_coarse_scan=use), 2, 1, control)
+            _core.RootSearch(
+                case.core(), _core.SearchOptions(coarse_from=0, coarse_from_many=0, use_coarse_scan=use), 2, 1, control
+            )
             for use in (True, False)
         )
         for feature in range(len(case.n_ranks)):

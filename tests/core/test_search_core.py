@@ -211,6 +211,7 @@ def test_random_options_within_their_ranges_never_change_an_optimum() -> None:
             ascent_steps=int(rng.integers(1, 30)),
             blocks_from=0,
             coarse_from=0,
+            coarse_from_many=0,
             **{name: bool(rng.integers(2)) for name in switches},
         )
         got, _ = solved(case, depth, options, n_threads=int(rng.integers(1, 4)))

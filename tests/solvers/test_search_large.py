@@ -14,6 +14,7 @@ from hardwood.problem.problem import Problem
 from hardwood.solvers import solve
 from hardwood.solvers.relabel import relabel
 from hardwood.solvers.search import first_trees, model
+from hardwood.solvers.search.lean import LeanTrees
 from hardwood.solvers.search.model import SearchModel, tree_of
 from hardwood.tree.conversion import place
 from hardwood.tree.reach import objective
@@ -29,7 +30,7 @@ def random_table(seed: int, n: int, p: int, depth: int) -> Problem:
 @pytest.mark.parametrize("seed", range(20))
 def test_a_model_without_ranks_of_the_problem_is_the_same(seed: int) -> None:
     problem = random_table(seed, 200, 3, 2 + seed % 2)
-    ours, twin = SearchModel.of_large(problem, _core.Control()), SearchModel.of(problem)
+    ours, twin = SearchModel.of_large(problem, _core.Control(), bool(seed % 2)), SearchModel.of(problem)
     for name in ("group", "row", "weight"):
         np.testing.assert_array_equal(getattr(ours, name), getattr(twin, name))
     for name in ("exact_scale", "step", "penalty", "forbidden", "resolution", "depth"):
@@ -145,3 +146,22 @@ def test_what_large_tables_do_not_keep_changes_nothing(depth: int, seconds: floa
     assert large.bound <= small.objective
     if seconds is None:
         assert small.objective == small.bound == large.objective == large.bound
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_trees_are_converted_without_ranks_as_with_them(seed: int) -> None:
+    rng = np.random.default_rng([seed, 94])
+    n, p = 150, 3
+    X = np.round(rng.random((n, p)), int(rng.integers(1, 16)))
+    y = (X[:, 0] + rng.normal(0, 0.3, n) > 0.5).astype(int)
+    problem = Problem.from_data(X, y, float(rng.choice([0.0, 0.02, 0.2])), 3)
+    model = SearchModel.of_large(problem, _core.Control(), False)
+    lean = LeanTrees(model)
+    for start in range(10):
+        tree = solve(problem.take(rng.choice(n, 40)), "greedy", random_state=start).tree
+        index = lean.in_indices(tree)
+        assert objective(place(index, problem), problem) <= objective(tree, problem), f"seed {seed}"
+        ours, twin = lean.placed(index), place(index, problem)
+        np.testing.assert_array_equal(ours.threshold, twin.threshold)
+        np.testing.assert_array_equal(ours.feature, twin.feature)
+        np.testing.assert_array_equal(ours.label, twin.label)

@@ -215,10 +215,41 @@ Problem partOfProblem(Problem const &problem, In<std::int64_t, 1> const &samples
     return problem.part(spanOf(samples), spanOf(weight));
 }
 
+void requireFeature(Problem const &problem, Index feature)
+{
+    require(feature >= 0 && feature < problem.nFeatures, "there is no such feature");
+}
+
+nb::tuple endsUpTo(Problem const &problem, Index feature, Index rank)
+{
+    requireFeature(problem, feature);
+    auto const marked = [rank](Span<Rank const> ends)
+    {
+        auto isMarked = Array<bool>::unwritten(ends.size());
+        std::transform(ends.begin(), ends.end(), isMarked.begin(), [rank](Rank end) { return end <= rank; });
+        return handOver(std::move(isMarked));
+    };
+    return nb::make_tuple(marked(problem.lower(feature)), marked(problem.upper(feature)));
+}
+
+Rank lastRank(Problem const &problem, Index feature, In<bool, 1> const &lower, In<bool, 1> const &upper)
+{
+    requireFeature(problem, feature);
+    auto const n = problem.nSamples;
+    require(spanOf(lower).size() == n && spanOf(upper).size() == n, "each sample needs a mark for each end");
+    Rank last = 0;
+    for (Index i = 0; i < n; ++i)
+    {
+        last = lower(i) ? std::max(last, problem.lower(feature)[i]) : last;
+        last = upper(i) ? std::max(last, problem.upper(feature)[i]) : last;
+    }
+    return last;
+}
+
 Options makeOptions(Index rounds, Index rangeRounds, Index deepRounds, Index deepRangeRounds, Index ascentSteps,
-                    Index blocksFrom, Index coarseFrom, bool firstTree, bool useMemory, bool useRanges, bool usePool,
-                    bool useLazyScan, bool useCarry, bool useWitness, bool useEarlyJoin, bool useBlocks,
-                    bool useResplit, bool useLateBranching, bool useCoarseScan, bool useDoubtfulFirst)
+                    Index blocksFrom, Index coarseFrom, Index coarseFromMany, bool firstTree, bool useMemory,
+                    bool useRanges, bool usePool, bool useLazyScan, bool useCarry, bool useWitness, bool useEarlyJoin,
+                    bool useBlocks, bool useResplit, bool useLateBranching, bool useCoarseScan, bool useDoubtfulFirst)
 {
     auto const least = [](Index value, Index limit, std::string const &name)
     { require(value >= limit, name + "=" + std::to_string(value) + "; it must be at least " + std::to_string(limit)); };
@@ -229,9 +260,11 @@ Options makeOptions(Index rounds, Index rangeRounds, Index deepRounds, Index dee
     least(ascentSteps, 1, "ascent_steps");
     least(blocksFrom, 0, "blocks_from");
     least(coarseFrom, 0, "coarse_from");
-    return {rounds,       rangeRounds, deepRounds, deepRangeRounds,  ascentSteps,   blocksFrom,      coarseFrom,
-            firstTree,    useMemory,   useRanges,  usePool,          useLazyScan,   useCarry,        useWitness,
-            useEarlyJoin, useBlocks,   useResplit, useLateBranching, useCoarseScan, useDoubtfulFirst};
+    least(coarseFromMany, 0, "coarse_from_many");
+    return {rounds,           rangeRounds,    deepRounds,      deepRangeRounds, ascentSteps, blocksFrom,
+            coarseFrom,       coarseFromMany, firstTree,       useMemory,       useRanges,   usePool,
+            useLazyScan,      useCarry,       useWitness,      useEarlyJoin,    useBlocks,   useResplit,
+            useLateBranching, useCoarseScan,  useDoubtfulFirst};
 }
 
 void bindProblem(nb::module_ &m)
@@ -265,7 +298,11 @@ void bindProblem(nb::module_ &m)
                 require(feature >= 0 && feature < self.nFeatures, "there is no such feature");
                 return self.upper(feature)[sample];
             },
-            nb::arg("sample"), nb::arg("feature"), "Rank of the upper end of a sample.");
+            nb::arg("sample"), nb::arg("feature"), "Rank of the upper end of a sample.")
+        .def("ends_up_to", &endsUpTo, nb::arg("feature"), nb::arg("rank"),
+             "Whether the lower, and the upper, end of each sample has at most this rank.")
+        .def("last_rank", &lastRank, nb::arg("feature"), nb::arg("lower").noconvert(), nb::arg("upper").noconvert(),
+             "The largest rank of the lower and upper ends that are marked; at least 0.");
 }
 
 void bindColumns(nb::module_ &m)
@@ -320,22 +357,24 @@ void bindOptions(nb::module_ &m)
         .def(
             "__init__",
             [](Options *self, Index rounds, Index rangeRounds, Index deepRounds, Index deepRangeRounds,
-               Index ascentSteps, Index blocksFrom, Index coarseFrom, bool firstTree, bool useMemory, bool useRanges,
-               bool usePool, bool useLazyScan, bool useCarry, bool useWitness, bool useEarlyJoin, bool useBlocks,
-               bool useResplit, bool useLateBranching, bool useCoarseScan, bool useDoubtfulFirst)
+               Index ascentSteps, Index blocksFrom, Index coarseFrom, Index coarseFromMany, bool firstTree,
+               bool useMemory, bool useRanges, bool usePool, bool useLazyScan, bool useCarry, bool useWitness,
+               bool useEarlyJoin, bool useBlocks, bool useResplit, bool useLateBranching, bool useCoarseScan,
+               bool useDoubtfulFirst)
             {
                 new (self) Options(makeOptions(rounds, rangeRounds, deepRounds, deepRangeRounds, ascentSteps,
-                                               blocksFrom, coarseFrom, firstTree, useMemory, useRanges, usePool,
-                                               useLazyScan, useCarry, useWitness, useEarlyJoin, useBlocks, useResplit,
-                                               useLateBranching, useCoarseScan, useDoubtfulFirst));
+                                               blocksFrom, coarseFrom, coarseFromMany, firstTree, useMemory, useRanges,
+                                               usePool, useLazyScan, useCarry, useWitness, useEarlyJoin, useBlocks,
+                                               useResplit, useLateBranching, useCoarseScan, useDoubtfulFirst));
             },
             nb::kw_only(), nb::arg("rounds") = 24, nb::arg("range_rounds") = 4, nb::arg("deep_rounds") = 60,
             nb::arg("deep_range_rounds") = 20, nb::arg("ascent_steps") = 100, nb::arg("blocks_from") = 500,
-            nb::arg("coarse_from") = 100'000, nb::arg("first_tree") = true, nb::arg("use_memory") = true,
-            nb::arg("use_ranges") = true, nb::arg("use_pool") = true, nb::arg("use_lazy_scan") = true,
-            nb::arg("use_carry") = true, nb::arg("use_witness") = true, nb::arg("use_early_join") = true,
-            nb::arg("use_blocks") = true, nb::arg("use_resplit") = true, nb::arg("use_late_branching") = true,
-            nb::arg("use_coarse_scan") = true, nb::arg("use_doubtful_first") = true);
+            nb::arg("coarse_from") = 100'000, nb::arg("coarse_from_many") = 500, nb::arg("first_tree") = true,
+            nb::arg("use_memory") = true, nb::arg("use_ranges") = true, nb::arg("use_pool") = true,
+            nb::arg("use_lazy_scan") = true, nb::arg("use_carry") = true, nb::arg("use_witness") = true,
+            nb::arg("use_early_join") = true, nb::arg("use_blocks") = true, nb::arg("use_resplit") = true,
+            nb::arg("use_late_branching") = true, nb::arg("use_coarse_scan") = true,
+            nb::arg("use_doubtful_first") = true);
 }
 }  // namespace
 

@@ -72,56 +72,81 @@ public:
 };
 
 // The ends of one feature after another, sorted and merged; `columns` kinds of them.
+//
+// Where ends are around the values themselves, they mostly have the order of the values: then they are computed while
+// they are merged, and take no memory. If one turns out to be out of order, all of its kind are sorted.
 template <std::size_t columns>
 class MergedColumns
 {
+    BoxesAround const &boxes_;
     std::array<Event::Kind, columns> kinds_;
     // Each with an entry beyond all keys at its end; the values have none of their own: they are the leading ones.
     std::array<Array<Keyed>, columns> sorted_;
+    std::array<bool, columns> followsValues_{};  // whether the ends are computed while they are merged
     Array<Keyed> leading_;
     Array<double> value_;
     Array<double> column_;  // a copy in one piece: rows are far apart, and it is read in any order
     NumberSorter sorter_;
+    Index feature_ = 0;
+
+    // Computes the ends of a kind around the values, in their order.
+    struct EndsAround
+    {
+        Grid<double const> radii;
+        Span<Index const> group;
+        Rounding rounding;
+        Index feature;
+        bool isLower;
+
+        [[nodiscard]] Keyed operator()(Keyed value) const
+        {
+            double const x = numberOf(value.key);
+            double const radius = radii(radii.rows() == 1 ? 0 : group[value.place], feature);
+            return {keyOf(isLower ? lowerEnd(x, radius, rounding) : upperEnd(x, radius, rounding)), value.place};
+        }
+    };
+
+    [[nodiscard]] EndsAround endsAround(Event::Kind kind) const
+    {
+        auto const &all = boxes_.ends;
+        bool const isLower = kind == Event::lower;
+        return {isLower ? all.down : all.up, all.group, all.rounding[feature_], feature_, isLower};
+    }
+
+    [[nodiscard]] bool isAroundValues(Event::Kind kind) const
+    {
+        auto const &from = kind == Event::lower ? boxes_.ends.low : boxes_.ends.high;
+        return from.data() == boxes_.value.data();
+    }
 
     // The ends in the order of the values. Where they are around the values themselves, these are at hand in order;
     // otherwise each is looked up.
-    void inOrderOfValues(BoxesAround const &boxes, Event::Kind kind, Index feature, Span<Keyed> sorted)
+    void inOrderOfValues(Event::Kind kind, Span<Keyed> sorted)
     {
-        auto const &all = boxes.ends;
-        bool const isLower = kind == Event::lower;
-        auto const &from = isLower ? all.low : all.high;
-        auto const &radii = isLower ? all.down : all.up;
-        auto const rounding = all.rounding[feature];
-        if (from.data() == boxes.value.data())
+        if (isAroundValues(kind))
         {
-            for (Index k = 0; k != sorted.size(); ++k)
-            {
-                auto const [key, place] = leading_[k];
-                double const x = numberOf(key);
-                double const radius = radii(radii.rows() == 1 ? 0 : all.group[place], feature);
-                sorted[k] = {keyOf(isLower ? lowerEnd(x, radius, rounding) : upperEnd(x, radius, rounding)), place};
-            }
+            std::transform(leading_.begin(), leading_.begin() + sorted.size(), sorted.begin(), endsAround(kind));
             return;
         }
         if (column_.empty())
-            column_ = Array<double>::unwritten(boxes.samples());
-        for (Index i = 0; i != boxes.samples(); ++i)
-            column_[i] = boxes.at(kind, i, feature);
+            column_ = Array<double>::unwritten(boxes_.samples());
+        for (Index i = 0; i != boxes_.samples(); ++i)
+            column_[i] = boxes_.at(kind, i, feature_);
         for (Index k = 0; k != sorted.size(); ++k)
             sorted[k] = {keyOf(column_[leading_[k].place]), leading_[k].place};
     }
 
     // A column in order; if that is not the order of the values, equal ends stay in it.
-    void sortColumn(BoxesAround const &boxes, Event::Kind kind, Index feature, Array<Keyed> &sorted)
+    void sortColumn(std::size_t c)
     {
-        Index const n = boxes.samples();
-        if (kind == Event::value)
-            return;
+        Index const n = boxes_.samples();
+        auto &sorted = sorted_[c];
+        followsValues_[c] = false;
         if (sorted.empty())
             sorted = Array<Keyed>::unwritten(n + 1);
         sorted[n] = {beyondAllKeys, 0};
         auto const entries = sorted.view().part(0, n);
-        inOrderOfValues(boxes, kind, feature, entries);
+        inOrderOfValues(kinds_[c], entries);
         if (std::is_sorted(entries.begin(), entries.end(), [](Keyed a, Keyed b) { return a.key < b.key; }))
             return;
         // For the sorter the order of equal ends is that of their places.
@@ -132,50 +157,83 @@ class MergedColumns
             entries[k].place = leading_[entries[k].place].place;
     }
 
-public:
-    MergedColumns(std::array<Event::Kind, columns> kinds, Index n)
-        : kinds_(kinds), leading_(Array<Keyed>::unwritten(n + 1)), value_(Array<double>::unwritten(n))
+    // Tell `take(k, end)` of all ends of the feature, the smallest first; -1, or the column that is out of order.
+    template <class Take>
+    [[nodiscard]] Index mergeOnce(Take take) const
     {
-        leading_[n] = {beyondAllKeys, 0};
+        std::array<Keyed, columns> head;
+        std::array<Keyed const *, columns> next;  // the entry that the head comes from
+        std::array<EndsAround, columns> compute;
+        auto const atEnd = leading_.end() - 1;
+        auto const headAt = [&](std::size_t c)
+        { return followsValues_[c] && next[c] != atEnd ? compute[c](*next[c]) : *next[c]; };
+        for (std::size_t c = 0; c != columns; ++c)
+        {
+            compute[c] = endsAround(kinds_[c]);
+            next[c] = followsValues_[c] || kinds_[c] == Event::value ? leading_.data() : sorted_[c].data();
+            head[c] = headAt(c);
+        }
+        auto const all = static_cast<Index>(columns) * value_.size();
+        for (Index k = 0; k != all; ++k)
+        {
+            std::size_t first = 0;
+            for (std::size_t c = 1; c != columns; ++c)
+                first = head[c].key < head[first].key ? c : first;
+            Keyed const taken = head[first];
+            ++next[first];
+            head[first] = headAt(first);
+            if (head[first].key < taken.key)
+                return static_cast<Index>(first);
+            take(k, End{numberOf(taken.key), taken.place, kinds_[first]});
+        }
+        return -1;
+    }
+
+public:
+    MergedColumns(BoxesAround const &boxes, std::array<Event::Kind, columns> kinds)
+        : boxes_(boxes),
+          kinds_(kinds),
+          leading_(Array<Keyed>::unwritten(boxes.samples() + 1)),
+          value_(Array<double>::unwritten(boxes.samples()))
+    {
+        leading_[boxes.samples()] = {beyondAllKeys, 0};
     }
 
     // The values of the feature that was sorted.
     [[nodiscard]] Span<double const> value() const { return value_.view(); }
 
     // Sort the columns of a feature. False where the Control stopped it.
-    bool sort(BoxesAround const &boxes, Index feature, Control &control)
+    bool sort(Index feature, Control &control)
     {
-        for (Index i = 0; i != boxes.samples(); ++i)
+        feature_ = feature;
+        for (Index i = 0; i != boxes_.samples(); ++i)
         {
-            value_[i] = boxes.value(i, feature);
+            value_[i] = boxes_.value(i, feature);
             leading_[i] = {keyOf(value_[i]), static_cast<std::int32_t>(i)};
         }
-        sorter_.sort(leading_.view().part(0, boxes.samples()));
+        sorter_.sort(leading_.view().part(0, boxes_.samples()));
         for (std::size_t c = 0; c != columns; ++c)
         {
             if (control.shouldStopOrPoll())
                 return false;
-            sortColumn(boxes, kinds_[c], feature, sorted_[c]);
+            followsValues_[c] = kinds_[c] != Event::value && isAroundValues(kinds_[c]);
+            if (kinds_[c] != Event::value && !followsValues_[c])
+                sortColumn(c);
         }
         return true;
     }
 
-    // Tell `take(k, end)` of all ends of the feature that was sorted, the smallest first.
-    template <class Take>
-    void merge(Take take) const
+    // Tell a taker, which `begin()` returns, of all ends of the feature that was sorted, the smallest first; one that
+    // was told of ends that turned out to be out of order is forgotten.
+    template <class Begin>
+    void merge(Begin begin)
     {
-        std::array<Span<Keyed const>, columns> rest;
-        for (std::size_t c = 0; c != columns; ++c)
-            rest[c] = kinds_[c] == Event::value ? leading_.view() : sorted_[c].view();
-        auto const all = static_cast<Index>(columns) * value_.size();
-        for (Index k = 0; k != all; ++k)
+        while (true)
         {
-            std::size_t next = 0;
-            for (std::size_t c = 1; c != columns; ++c)
-                next = rest[c][0].key < rest[next][0].key ? c : next;
-            Keyed const head = rest[next][0];
-            rest[next] = rest[next].part(1, rest[next].size() - 1);
-            take(k, End{numberOf(head.key), head.place, kinds_[next]});
+            auto const wrong = mergeOnce(begin());
+            if (wrong < 0)
+                return;
+            sortColumn(static_cast<std::size_t>(wrong));
         }
     }
 };
@@ -186,19 +244,25 @@ std::optional<RankedEnds> rankEnds(BoxesAround const &boxes, bool byFeature, Con
     Index const n = boxes.samples(), p = boxes.features();
     RankedEnds ranked{Array<std::int32_t>::unwritten(n * p), Array<std::int32_t>::unwritten(n * p),
                       Array<Index>::unwritten(p)};
-    MergedColumns<2> columns({Event::lower, Event::upper}, n);
+    MergedColumns<2> columns(boxes, {Event::lower, Event::upper});
     // Ranks of one feature stay in the cache while they are written in order of the ends.
     auto column = Array<std::int32_t>::unwritten(byFeature ? 0 : 2 * n);
     for (Index j = 0; j != p; ++j)
     {
-        if (!columns.sort(boxes, j, control))
+        if (!columns.sort(j, control))
             return {};
         std::array<Span<std::int32_t>, 2> rankOf;
         for (std::size_t k = 0; k != 2; ++k)
             rankOf[k] = byFeature ? (k == 0 ? ranked.lowerRank : ranked.upperRank).view().part(j * n, n)
                                   : column.view().part(static_cast<Index>(k) * n, n);
-        Clustering clustering(columns.value(), boxes.ends.rounding[j]);
-        columns.merge([&](Index, End end) { rankOf[end.kind / Event::upper][end.sample] = clustering.rank(end); });
+        Clustering const none(columns.value(), boxes.ends.rounding[j]);
+        auto clustering = none;
+        columns.merge(
+            [&]
+            {
+                clustering = none;
+                return [&](Index, End end) { rankOf[end.kind / Event::upper][end.sample] = clustering.rank(end); };
+            });
         ranked.nRanks[j] = clustering.nRanks();
         for (Index i = 0; !byFeature && i != n; ++i)
         {
@@ -247,22 +311,29 @@ std::optional<SortedEvents> sortEvents(BoxesAround const &boxes, Span<Index cons
 {
     Index const n = boxes.samples(), p = boxes.features();
     SortedEvents sorted{Array<Event>::unwritten(3 * n * p), Array<FiniteEvents>::unwritten(p)};
-    MergedColumns<3> columns({Event::lower, Event::value, Event::upper}, n);
+    MergedColumns<3> columns(boxes, {Event::lower, Event::value, Event::upper});
     for (Index j = 0; j != p; ++j)
     {
-        if (!columns.sort(boxes, j, control))
+        if (!columns.sort(j, control))
             return {};
         auto const row = sorted.events.view().part(3 * n * j, 3 * n);
-        FiniteEvents finite{0, 3 * n};
-        Clustering clustering(columns.value(), boxes.ends.rounding[j]);
+        FiniteEvents finite;
+        Clustering const none(columns.value(), boxes.ends.rounding[j]);
+        auto clustering = none;
+        auto const take = [&](Index k, End end)
+        {
+            static_cast<void>(clustering.rank(end));
+            row[k] = Event(end.sample,
+                           end.kind | (label[end.sample] == 1 ? 1U : 0U) | (clustering.isNew() ? Event::begins : 0U));
+            finite.first += end.number == -infinity ? 1 : 0;
+            finite.end -= end.number == infinity ? 1 : 0;
+        };
         columns.merge(
-            [&](Index k, End end)
+            [&]
             {
-                static_cast<void>(clustering.rank(end));
-                row[k] = Event(end.sample, end.kind | (label[end.sample] == 1 ? 1U : 0U) |
-                                               (clustering.isNew() ? Event::begins : 0U));
-                finite.first += end.number == -infinity ? 1 : 0;
-                finite.end -= end.number == infinity ? 1 : 0;
+                clustering = none;
+                finite = {0, 3 * n};
+                return take;
             });
         sorted.finite[j] = finite;
     }

@@ -16,15 +16,12 @@ void Deeper::fill(Span<Event const> source, Index sourceWidth)
     for (auto &side : side_)
         std::fill(side.begin(), side.end(), Weight{0});
     auto const width = 2 * size_;
-    if (!holdsAll() && !work_.isCoarse())
+    if (work_.isCoarse())
+        return;
+    if (!holdsAll())
         makeRoom(events_, problem_.nFeatures * width, problem_.nFeatures * 2 * problem_.nSamples);
     for (Index j = 0; j < problem_.nFeatures && !work_.shouldStop(); ++j)
     {
-        if (work_.isCoarse())
-        {
-            noteCandidates(j);
-            continue;
-        }
         work_.lookedAt(sourceWidth);
         if (holdsAll())
         {

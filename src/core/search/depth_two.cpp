@@ -53,11 +53,10 @@ void DepthTwo<Classes>::fill(Span<Event const> source, Index sourceWidth)
     ranks_.open(ids());
     knowsLost_ = false;
     stumps_.open(ids(), label_.view());
+    if (work_.isCoarse())
+        return;  // no order of the ends is needed
     for (Index j = 0; j < problem_.nFeatures && !work_.shouldStop(); ++j)
-        if (work_.isCoarse())
-            noteCandidates(j);
-        else
-            keepEvents(j, rowOf(source, sourceWidth, j));
+        keepEvents(j, rowOf(source, sourceWidth, j));
 }
 
 template <class Classes>

@@ -23,7 +23,8 @@ Workspace::~Workspace() = default;
 
 bool Workspace::isCoarse() const
 {
-    auto const isLarge = problem.nSamples >= options.coarseFrom;
+    // Two classes have orders of their own, which are faster to scan as long as weights are in the cache.
+    auto const isLarge = problem.nSamples >= (problem.nClasses == 2 ? options.coarseFrom : options.coarseFromMany);
     return options.useCoarseScan && isLarge && problem.minLeaf == 0 && !usesBlocks(problem, options);
 }
 
@@ -100,6 +101,8 @@ void Workspace::load(StateReader &state)
 Node::Node(Workspace &work, Index level, Index depth)
     : memory_(work.problem),
       candidates_(static_cast<std::size_t>(work.problem.nFeatures)),
+      isListed_(work.problem.nFeatures),
+      nCandidates_(work.problem.nFeatures, -1),
       work_(work),
       problem_(work.problem),
       number_(work.nNodes()),
@@ -117,6 +120,8 @@ Node::Node(Workspace &work, Index level, Index depth)
 void Node::open(Span<Event const> source, Index sourceWidth)
 {
     size_ = 0;
+    std::fill(isListed_.begin(), isListed_.end(), std::uint8_t{0});
+    std::fill(nCandidates_.begin(), nCandidates_.end(), Index{-1});
     shares_.reopen();
     makeRoom(ids_, problem_.nSamples, problem_.nSamples);
     for (Index i = 0; i < problem_.nSamples; ++i)
@@ -161,9 +166,15 @@ void Node::noteCandidates(Index feature, Span<Event const> events)
     end = afterUpper || events.empty() ? lastLower : lower[events[events.size() - 1].sample()];
 }
 
-void Node::noteCandidates(Index feature)
+void Node::listCandidates(Index feature) const
 {
     work_.lookedAt(size_);
+    if (problem_.isLarge() && lastListed_ >= 0)
+    {
+        candidates_[static_cast<std::size_t>(lastListed_)] = {};
+        isListed_[lastListed_] = 0;
+    }
+    lastListed_ = feature;
     auto const lower = problem_.lower(feature);
     auto const upper = problem_.upper(feature);
     auto const nWords = static_cast<std::size_t>((problem_.nRanks[feature] + 2 + 63) / 64);
@@ -214,6 +225,8 @@ void Node::noteCandidates(Index feature)
             }
         }
     end = afterUpper || ids().empty() ? lowerOfCell : lastLower;
+    isListed_[feature] = 1;
+    nCandidates_[feature] = static_cast<Index>(threshold.size());
 }
 
 void Node::noteValues(Index feature, Span<Rank const> rank)

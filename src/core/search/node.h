@@ -293,7 +293,12 @@ public:
 class Node
 {
     Memory memory_;
-    std::vector<Candidates> candidates_;
+    // By feature. Without an order of the ends a feature's are listed when they are first asked for; of a large table
+    // only those of one feature are kept.
+    mutable std::vector<Candidates> candidates_;
+    mutable Array<std::uint8_t> isListed_;
+    mutable Array<Index> nCandidates_;
+    mutable Index lastListed_ = -1;
     std::vector<Index> featureOrder_;  // the feature of the last answer first
 
 protected:
@@ -322,11 +327,13 @@ protected:
     // Note the candidates of a feature from its events at the node, given in order.
     void noteCandidates(Index feature, Span<Event const> events);
     // The same without an order, from the ranks of the samples at the node.
-    void noteCandidates(Index feature);
+    void listCandidates(Index feature) const;
     // The same where every box is a point, from the ranks of the samples in order.
     void noteValues(Index feature, Span<Rank const> rank);
     [[nodiscard]] Candidates const &candidates(Index feature) const
     {
+        if (work_.isCoarse() && isListed_[feature] == 0)
+            listCandidates(feature);
         return candidates_[static_cast<std::size_t>(feature)];
     }
     // Note, and tell whom the root is shared with, that no tree with a threshold of the cells first..last of the
@@ -412,7 +419,10 @@ public:
     void shareWith(Sharing *sharing) { sharing_ = sharing; }
     // Take over what another node has proven of its thresholds, for the same weights.
     void learnFrom(Node const &other) { memory_.learnFrom(other.memory_); }
-    [[nodiscard]] Index nCandidates(Index feature) const { return candidates(feature).size(); }
+    [[nodiscard]] Index nCandidates(Index feature) const
+    {
+        return work_.isCoarse() && nCandidates_[feature] >= 0 ? nCandidates_[feature] : candidates(feature).size();
+    }
     [[nodiscard]] Tree const &found() const { return found_; }
     [[nodiscard]] Tree const &best() const { return best_; }
     [[nodiscard]] Index depth() const { return depth_; }

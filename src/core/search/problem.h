@@ -92,7 +92,8 @@ struct Options
     Index deepRangeRounds = 20;  // the same for a range
     Index ascentSteps = 100;     // steps that move weight between pooled trees
     Index blocksFrom = 500;      // samples of a problem from which on blocks of them are counted
-    Index coarseFrom = 100'000;  // the same for blocks of ranks, where samples may reach both sides
+    Index coarseFrom = 100'000;  // the same for blocks of ranks, where samples may reach both sides, of two classes
+    Index coarseFromMany = 500;  // and of more
     bool firstTree = true;       // a child answers with the first tree below its target, not with the best one
     bool useMemory = true;
     bool useRanges = true;

@@ -45,6 +45,14 @@ void Reoptimiser::walk(Tree const &tree, Visit visit) const
 
 Weight Reoptimiser::costOf(Tree const &tree)
 {
+    if (problem_.minLeaf == 0)
+    {
+        markLost(problem_, tree, isLost_.view());
+        Weight cost = problem_.penalty * tree.nLeaves();
+        for (Index i = 0; i < problem_.nSamples; ++i)
+            cost += isLost_[i] != 0 ? problem_.weight[i] : 0;
+        return cost;
+    }
     std::fill(isLost_.begin(), isLost_.end(), std::uint8_t{0});
     auto const nodes = tree.nodes();
     bool isAllowed = true;
@@ -71,9 +79,18 @@ Weight Reoptimiser::costOf(Tree const &tree)
     return cost;
 }
 
-// Who reaches the node; `weight_` is what those of them weigh that are not lost elsewhere, 0 for all others.
+// What the samples that reach the node and are not lost elsewhere weigh, 0 for all others, into `weight_`. Who reaches
+// it, where leaves have a least size.
 Reoptimiser::Arrivals Reoptimiser::weighAt(Tree const &tree, Index node)
 {
+    if (problem_.minLeaf == 0)
+    {
+        auto const reaches = work_.member.view();
+        markLost(problem_, tree, isLost_.view(), node, reaches);
+        for (Index i = 0; i < problem_.nSamples; ++i)
+            weight_[i] = reaches[i] != 0 && isLost_[i] == 0 ? problem_.weight[i] : 0;
+        return {};
+    }
     std::fill(isLost_.begin(), isLost_.end(), std::uint8_t{0});
     auto const nodes = tree.nodes();
     Arrivals here;
@@ -101,9 +118,11 @@ Reoptimiser::Arrivals Reoptimiser::weighAt(Tree const &tree, Index node)
 void Reoptimiser::openAt(Tree const &tree, Index node, Node &search)
 {
     auto const here = weighAt(tree, node);
-    std::fill(work_.member.begin(), work_.member.end(), std::uint8_t{0});
     for (Index i = 0; i < problem_.nSamples; ++i)
+    {
+        work_.member[i] = weight_[i] > 0 ? 1 : 0;
         search.setCertain(i, false);
+    }
     for (auto const [i, isCertain] : here)
     {
         work_.member[i] = weight_[i] > 0 || problem_.minLeaf > 0 ? 1 : 0;

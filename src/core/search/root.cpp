@@ -19,6 +19,9 @@ void RootSearch::Worker::open()
     node_.open(work_.problem.events.view(), 2 * work_.problem.nSamples);
     node_.weigh(work_.problem.weight.view());
     node_.shareWith(this);
+    // Who shares the root out asks the first thread for these, whatever it does then.
+    for (Index j = 0; number_ == 0 && j < work_.problem.nFeatures; ++j)
+        static_cast<void>(node_.nCandidates(j));
     isOpen_ = true;
 }
 

@@ -101,7 +101,8 @@ Tree Tree::copied(Index root, Index node, Tree const &subtree) const
     return tree;
 }
 
-void markLost(Problem const &problem, Tree const &tree, Span<std::uint8_t> lost)
+void markLost(Problem const &problem, Tree const &tree, Span<std::uint8_t> lost, Index except,
+              Span<std::uint8_t> reachesIt)
 {
     // Children stand behind their parent, so one pass over the nodes hands every reach down.
     auto const n = problem.nSamples;
@@ -113,6 +114,10 @@ void markLost(Problem const &problem, Tree const &tree, Span<std::uint8_t> lost)
     {
         auto const &node = nodes[h];
         auto const here = std::move(reach[static_cast<std::size_t>(h)]);
+        if (h == except)
+            std::copy(here.begin(), here.end(), reachesIt.begin());
+        if (h == except || here.empty())
+            continue;  // nothing is handed down to what lies below the node
         if (node.isLeaf())
         {
             for (Index i = 0; i < n; ++i)

@@ -70,7 +70,9 @@ public:
 };
 
 // Which samples of a problem a tree loses: those whose box reaches a leaf of another class. One byte per sample.
-void markLost(Problem const &problem, Tree const &tree, Span<std::uint8_t> lost);
+// With a node, the leaves below it do not count, and who reaches it is noted as well.
+void markLost(Problem const &problem, Tree const &tree, Span<std::uint8_t> lost, Index node = -1,
+              Span<std::uint8_t> reachesNode = {});
 
 void saveTree(Tree const &tree, StateWriter &state);
 [[nodiscard]] Tree loadTree(Problem const &problem, StateReader &state);

@@ -71,6 +71,8 @@ class Run:
         Where better trees and what is proven are kept.
     client : dask.distributed.Client or None
         The cluster to search on.
+    placed, in_indices : callable
+        How indices become thresholds, and thresholds indices; a solver may know a way that takes less memory.
     proven_parts : int
         What the records of the checkpoint prove, in parts of a weight. Set by the solver.
     """
@@ -114,6 +116,8 @@ class Run:
         self._controls: list[Control] = []
         self.control = self._stoppable(time_limit.remaining())
         self._on_progress = on_progress
+        self.placed: Callable[[IndexTree], Tree] = lambda tree: place(tree, problem)
+        self.in_indices: Callable[[Tree], IndexTree] = lambda tree: to_indices(tree, problem)
         self._judge = judge or (lambda tree: objective(tree, problem))
         self._whole = problem.has_integer_weights
 
@@ -144,7 +148,7 @@ class Run:
     def best_index_tree(self) -> IndexTree | None:
         """The best tree in indices, or None as long as there is no tree."""
         if self._best_index_tree is None and self.best_tree is not None:
-            self._best_index_tree = to_indices(self.best_tree, self.problem)
+            self._best_index_tree = self.in_indices(self.best_tree)
         return self._best_index_tree
 
     @property
@@ -217,7 +221,7 @@ class Run:
         cost = None
         improved = False
         if tree is not None:
-            placed = place(tree, self.problem) if isinstance(tree, IndexTree) else tree
+            placed = self.placed(tree) if isinstance(tree, IndexTree) else tree
             cost = self._judge(placed)
             if claim is not None:
                 self._check_claim(claim, placed, cost)

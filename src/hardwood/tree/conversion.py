@@ -171,6 +171,13 @@ def to_indices(tree: Tree, problem: Problem) -> IndexTree:
     """
     if tree.n_features != problem.n_features:
         raise InvalidInputError(f"the tree is for {tree.n_features} features, the data has {problem.n_features}")
+    label = answers_of(tree, problem)
+    index = _indices(tree.feature, tree.threshold, tree.left >= 0, problem)
+    return IndexTree(tree.feature, index, tree.left, tree.right, label)
+
+
+def answers_of(tree: Tree, problem: Problem) -> IntArray:
+    """Return the answers of a tree's leaves as classes of a problem, -1 at splits; an error where it has not all."""
     code = {label: i for i, label in enumerate(problem.classes.tolist())}
     is_split = tree.left >= 0
     label = np.full(tree.n_nodes, -1)
@@ -182,8 +189,7 @@ def to_indices(tree: Tree, problem: Problem) -> IndexTree:
                 f"{', '.join(map(repr, problem.classes.tolist()))}"
             )
         label[leaf] = code[answer]
-    index = _indices(tree.feature, tree.threshold, is_split, problem)
-    return IndexTree(tree.feature, index, tree.left, tree.right, label)
+    return label
 
 
 def _indices(feature: IntArray, threshold: FloatArray, is_split: BoolArray, problem: Problem) -> IntArray:

@@ -17,7 +17,7 @@ from hardwood.solvers.run import ROOT_BOUND_BUDGET, Run
 from hardwood.solvers.search.local_search import REACH, LocalSearch, greedy_trees, random_root
 from hardwood.solvers.search.model import VERY_LARGE, SearchModel, rows_of, tree_of
 from hardwood.solvers.solve import solve
-from hardwood.tree.conversion import place, to_indices
+from hardwood.tree.conversion import place
 from hardwood.tree.index_tree import IndexTree
 
 SAMPLE = 1000
@@ -151,6 +151,6 @@ def _start_from_sample(problem: Problem, run: Run) -> None:
         options=options,
         interrupt=run.interrupt,
     )
-    run.report(to_indices(answer.tree, problem))
+    run.report(run.in_indices(answer.tree))
     if answer.stopped_by is EndReason.INTERRUPT:
         raise KeyboardInterrupt

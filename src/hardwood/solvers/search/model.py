@@ -105,22 +105,25 @@ class SearchModel:
         )
 
     @classmethod
-    def of_large(cls, problem: Problem, control: _core.Control) -> SearchModel:
+    def of_large(cls, problem: Problem, control: _core.Control, keeps_order: bool) -> SearchModel:
         """Return the same as `of`, without ranks of the problem's own: the core has the only copy.
 
-        `StoppedError` where the control stops it.
+        `StoppedError` where the control stops it. Whether ends are kept in order matters for time only, and where boxes
+        are points, for which searches deeper than two levels need it, they are.
         """
         ranks = _core.rank_columns(*problem.reach.arrays, problem.values, control)
         groups = None if ranks is None else ranks.merge(problem.label, control)
         if ranks is None or groups is None:
             raise StoppedError("stopped while the ends of boxes were ranked")
         merged = MergedBoxes(*groups)
+        is_still = ranks.shares_nothing
 
         def make(*rest: Any, **others: Any) -> _core.SearchProblem:
             # At depth 2 every thread asks for events only once.
-            return ranks.take_problem(merged.first, *rest, **others, keeps_events=problem.max_depth > 2)
+            keeps_events = problem.max_depth > 2 and (keeps_order or is_still)
+            return ranks.take_problem(merged.first, *rest, **others, keeps_events=keeps_events)
 
-        return cls._described(problem, merged, ranks.shares_nothing, make)
+        return cls._described(problem, merged, is_still, make)
 
     @classmethod
     def _described(

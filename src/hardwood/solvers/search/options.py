@@ -15,7 +15,10 @@ CORE_OPTIONS = (
     Option("deep_range_rounds", 20, Whole(1), "subgradient rounds at a range of deeper splits"),
     Option("ascent_steps", 100, Whole(1), "steps of the ascent that shares out weights"),
     Option("blocks_from", 500, Whole(0), "distinct samples from which on blocks of them are counted"),
-    Option("coarse_from", 100_000, Whole(0), "distinct samples from which on they are counted by blocks of ranks"),
+    Option(
+        "coarse_from", 100_000, Whole(0), "distinct samples of two classes from which on blocks of ranks are counted"
+    ),
+    Option("coarse_from_many", 500, Whole(0), "the same for more classes"),
     Option("first_tree", True, Flag(), "whether a child begins with the tree of its neighbour"),
     Option("use_memory", True, Flag(), "whether bounds of similar weights are used"),
     Option("use_ranges", True, Flag(), "whether ranges of splits are settled together"),

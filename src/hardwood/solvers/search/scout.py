@@ -11,8 +11,10 @@ import numpy as np
 from hardwood.problem.problem import Problem
 from hardwood.solvers.parallel import HeldBack
 from hardwood.solvers.run import Run
+from hardwood.solvers.search.lean import LeanTrees
 from hardwood.solvers.stopping import Interrupt, TimeLimit
 from hardwood.tree.index_tree import IndexTree
+from hardwood.tree.tree import Tree
 
 PATIENCE = 1.0
 """Seconds that a search for trees is waited for which was asked to end; it ends at its next look."""
@@ -35,8 +37,10 @@ class Scout:
     random_state : int
     seconds : float
         How long trees may be looked for.
-    tree : IndexTree or None
+    tree : Tree, IndexTree or None
         The best one so far.
+    lean : LeanTrees or None
+        How trees of a very large table are converted.
     """
 
     def __init__(
@@ -47,7 +51,8 @@ class Scout:
         *,
         random_state: int,
         seconds: float,
-        tree: IndexTree | None,
+        tree: Tree | IndexTree | None,
+        lean: LeanTrees | None = None,
     ) -> None:
         self._run = Run(
             problem,
@@ -59,6 +64,8 @@ class Scout:
             on_progress=None,
             interrupt=Interrupt(),
         )
+        if lean is not None:
+            self._run.placed, self._run.in_indices = lean.placed, lean.in_indices
         if tree is not None:
             self._run.report(tree)
         self._told = self._run.best_objective

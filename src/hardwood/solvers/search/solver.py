@@ -24,6 +24,7 @@ from hardwood.solvers.search.first_trees import (
     looks_first,
     may_improve,
 )
+from hardwood.solvers.search.lean import LeanTrees
 from hardwood.solvers.search.model import LARGE, VERY_LARGE, SearchModel, tree_of
 from hardwood.solvers.search.options import CORE_OPTIONS, core_options
 from hardwood.solvers.search.parts import BoundByParts
@@ -82,7 +83,7 @@ class SearchSolver(Solver):
         if problem.max_depth == 0:
             run.report(bound=run.best_objective)
             return
-        model = SearchModel.of(problem) if self.needs_ranks(run) else SearchModel.of_large(problem, run.control)
+        model, lean = _modelled(problem, run, self.needs_ranks(run))
         run.resolution = model.resolution
         if not looks_first(problem):  # there a greedy tree is known already
             cost, rows = _core.best_stump(model.core)
@@ -112,11 +113,23 @@ class SearchSolver(Solver):
             run.options,
             random_state=run.random_state,
             seconds=run.remaining(),
-            tree=run.best_index_tree,
+            tree=run.best_tree,
+            lean=lean,
         )
         with closing(scout):
             scout.start()
             _prove(RootSearch(model, options, run, scout), options)
+
+
+def _modelled(problem: Problem, run: Run, needs_ranks: bool) -> tuple[SearchModel, LeanTrees | None]:
+    """Return the problem as the core sees it and, of a very large table, how its trees are converted."""
+    if needs_ranks:
+        return SearchModel.of(problem), None
+    keeps_order = not run.options["use_coarse_scan"] or problem.n_samples < run.options["coarse_from"]
+    model = SearchModel.of_large(problem, run.control, keeps_order)
+    lean = LeanTrees(model)
+    run.placed, run.in_indices = lean.placed, lean.in_indices
+    return model, lean
 
 
 def _prove(root: RootSearch, options: _core.SearchOptions) -> None:
