@@ -13,7 +13,7 @@ from hardwood.bounds.accuracy import matching_bound, matching_bound_of_parts
 from hardwood.problem.problem import Problem
 from hardwood.solvers import solve
 from hardwood.solvers.relabel import relabel
-from hardwood.solvers.search import first_trees, model
+from hardwood.solvers.search import first_trees, model, solver
 from hardwood.solvers.search.lean import LeanTrees
 from hardwood.solvers.search.model import SearchModel, tree_of
 from hardwood.tree.conversion import place
@@ -165,3 +165,13 @@ def test_trees_are_converted_without_ranks_as_with_them(seed: int) -> None:
         np.testing.assert_array_equal(ours.threshold, twin.threshold)
         np.testing.assert_array_equal(ours.feature, twin.feature)
         np.testing.assert_array_equal(ours.label, twin.label)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_easy_stages_after_one_that_took_too_long_change_no_optimum(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = random_table(seed, 60, 3, 3)
+    expected = solve(problem)
+    monkeypatch.setattr(solver, "LARGE", 0)
+    monkeypatch.setattr(solver, "WHOLE_FIRST", 0.0)  # the first stage is cut short at once
+    result = solve(problem, time_limit=1e6)
+    assert result.objective == result.bound == expected.objective

@@ -114,10 +114,17 @@ class RootSearch:
         self._has_spells = model.depth > DEEP_REACH and run.options["use_deep_steps"] and run.options["effort"] is None
         self.best = model.in_parts(run.best_objective)
 
-    def prove(self, time: float = inf) -> None:
-        """Work through the stages until bound and incumbent meet, the run must stop or so many seconds are over."""
+    def prove(self, time: float = inf, first: tuple[float, ...] = ()) -> None:
+        """Work through the stages until bound and incumbent meet, the run must stop or so many seconds are over.
+
+        Parameters
+        ----------
+        time : float
+        first : tuple of float
+            Shares of the incumbent to prove before the usual ones.
+        """
         until = self.run.elapsed() + time
-        for share in (*stages_of(self.best, self.model, self.run.options["stages"]), 1.0):
+        for share in (*first, *stages_of(self.best, self.model, self.run.options["stages"]), 1.0):
             if share > EARLY:
                 self._wait_for_scout()
             goal = self.best - self.model.step + 1
