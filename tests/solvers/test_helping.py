@@ -185,6 +185,41 @@ def test_a_ledger_finds_nothing_open_within_no_parts() -> None:
     assert ledger.open_parts(1) == [(0, 0, 3), (1, 0, 4)]
 
 
+def twins_at_the_hardest_threshold(seed: int, path: Path) -> int:
+    """Settle one threshold of the root, whose questions take long, with help; how many records of helpers are right."""
+    rng = np.random.default_rng([SEED, seed])
+    X = 6 * rng.random((1500, 3))
+    y = (X[:, 0] + rng.normal(0, 4, 1500) > 3).astype(int)
+    problem = Problem.from_data(X, y, 0.3, 3)
+    options = {option.name: option.default for option in SearchSolver.options}
+    result = solve(problem.replace(max_depth=2))
+    with open_checkpoint(Checkpoint(path), problem) as saved:
+        commission = Commission(problem, options, 0, writes_proof=True)
+        models = (SearchModel.of(problem), saved.model)
+        asker, helper = Station(commission, models, 0), Station(commission, models, 1)
+        best = saved.model.in_parts(result.objective)
+        middle = asker._core.n_candidates(0) // 2
+        asker.begin(Duty([(0, middle, middle + 1)], int(0.97 * best), best))
+        news, n_helpers, number = News(), 0, 0
+        while not news.is_done:
+            news = asker.news(0.0, writes=False)
+            question = asker.ask_question()
+            if question is not None:
+                n_helpers = 1 if question.number != number else n_helpers + 1
+                number = question.number
+                help_once(asker, helper, question, FIRST_PLACE * n_helpers)
+        assert news.piece is not None
+        saved.keep_piece(0, news.piece)
+        saved.finish(result.tree, 0.0, 0)
+    return hardwood_checker.check(path, X, y).records.get("TWIN", 0)
+
+
+def test_records_of_helpers_are_right_where_there_are_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(helping, "LEAST_SECONDS", 0.0)
+    print(f"seed {SEED}")
+    assert sum(twins_at_the_hardest_threshold(seed, tmp_path / f"{seed}.hwp") for seed in range(30)) > 0
+
+
 def station_for(problem: Problem) -> Station:
     options = {option.name: option.default for option in SearchSolver.options}
     commission = Commission(problem, options, 0, writes_proof=False)

@@ -154,3 +154,24 @@ def test_a_scheduler_that_dies_leaves_what_was_proven(tmp_path: Path, monkeypatc
         client.close(timeout=2)
     again = solve(problem, checkpoint=tmp_path / "run.hwp", time_limit=2)
     assert again.bound >= result.bound
+
+
+@pytest.mark.slow
+def test_a_worker_that_does_not_answer_holds_nobody_up() -> None:
+    _, _, problem = problem_of(5, n=2000, depth=5)
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as workers,
+        distributed.Client(workers, set_as_default=False) as client,
+    ):
+        pid, *_ = client.run(os.getpid).values()
+        stop = threading.Timer(3.0, os.kill, (pid, signal.SIGSTOP))
+        go_on = threading.Timer(120.0, os.kill, (pid, signal.SIGCONT))
+        stop.start()
+        go_on.start()
+        try:
+            result = solve(problem, client=client, time_limit=8)
+            assert go_on.is_alive()  # else the search waited for the worker
+        finally:
+            go_on.cancel()
+            os.kill(pid, signal.SIGCONT)
+    assert result.stopped_by is EndReason.TIME_LIMIT

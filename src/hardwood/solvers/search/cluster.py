@@ -40,6 +40,12 @@ LOOK = 0.1
 PATIENCE = 15.0
 """Seconds to wait for a scheduler that does not answer."""
 
+ANSWER = 5.0
+"""Seconds to wait for the answer of a worker; it may be stopped, or out of reach, and nobody knows yet."""
+
+SILENCE = 30.0
+"""Seconds in which a worker that did not answer is not asked again."""
+
 MOST_FAILURES = 20
 """So many tasks may fail one after another."""
 
@@ -222,6 +228,7 @@ class Workers:
         self._data: Any = None
         self._failures = 0
         self._rings = threading.Event()
+        self._silent: dict[str, float] = {}  # by address, until when it is not asked
 
     def slots(self) -> list[str]:
         """Return the stations that there are now."""
@@ -252,6 +259,22 @@ class Workers:
             return call(*arguments, **named)
         except self._lost:
             return None
+
+    def _answers(self, seconds: float, workers: list[str] | None, call: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what workers, or all, answer to a call within so many seconds, by address; None if they do not.
+
+        Who waits for a worker waits for ever if that was stopped, so somebody else does.
+        """
+        answers: list[Any] = []
+
+        def ask() -> None:
+            run = self._client.run
+            answers.append(self._asked(run, call, self._search, *arguments, workers=workers, on_error="ignore"))
+
+        asker = threading.Thread(target=ask, daemon=True)
+        asker.start()
+        asker.join(seconds)
+        return answers[0] if answers else None
 
     def _drop(self, slot: _Slot) -> None:
         """Forget a station whose worker is gone; others go on with what it told."""
@@ -334,7 +357,7 @@ class Workers:
         """Tell all that a tree of this cost is known."""
         if cost < self._best:
             self._best = cost
-            self._asked(self._client.run, tell_cost, self._search, cost, on_error="ignore")
+            self._answers(0.0, None, tell_cost, cost)
 
     def give_back(self, slot: str) -> list[RootPart]:
         """Return parts that a station has not begun."""
@@ -356,10 +379,11 @@ class Workers:
     def _answered_by(self, slot: str, call: Callable[..., Any], *arguments: Any) -> Any:
         """Return the answer of a station; None if there is none."""
         there = self._slots.get(slot)
-        if there is None:
+        if there is None or time.monotonic() < self._silent.get(there.address, 0.0):
             return None
-        run = self._client.run
-        answer = self._asked(run, call, self._search, slot, *arguments, workers=[there.address], on_error="ignore")
+        answer = self._answers(ANSWER, [there.address], call, slot, *arguments)
+        if answer is None:
+            self._silent[there.address] = time.monotonic() + SILENCE
         return (answer or {}).get(there.address)
 
     def close(self) -> None:
@@ -367,7 +391,7 @@ class Workers:
         for slot in self._slots.values():
             if slot.future is not None:
                 self._asked(slot.future.cancel)
-        self._asked(self._client.run, end_search, self._search, on_error="ignore")
+        self._answers(ANSWER, None, end_search)
         self._data = None
 
 
