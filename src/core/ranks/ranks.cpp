@@ -157,21 +157,64 @@ class MergedColumns
             entries[k].place = leading_[entries[k].place].place;
     }
 
+    // The entries of a column one after the other. Ends that follow the values are computed some hundreds at a time:
+    // one by one, the merge would wait for each.
+    class Cursor
+    {
+        static constexpr Index chunk = 512;
+
+        MergedColumns const *columns_ = nullptr;
+        EndsAround compute_{};
+        std::array<Keyed, chunk> computed_;
+        Index begin_ = 0;  // of the next chunk
+        Keyed const *next_ = nullptr;
+        Keyed const *end_ = nullptr;
+
+        void refill()
+        {
+            auto const &values = columns_->leading_;
+            auto const n = std::min(chunk, values.size() - begin_);
+            auto const *const from = values.begin() + begin_;
+            std::transform(from, from + n, computed_.begin(), compute_);
+            begin_ += n;
+            if (begin_ == values.size())
+                computed_[static_cast<std::size_t>(n - 1)] = from[n - 1];  // beyond all keys
+            next_ = computed_.data();
+            end_ = next_ + n;
+        }
+
+    public:
+        void begin(MergedColumns const &merged, std::size_t c)
+        {
+            columns_ = &merged;
+            compute_ = merged.endsAround(merged.kinds_[c]);
+            begin_ = 0;
+            auto const &all = merged.kinds_[c] == Event::value ? merged.leading_ : merged.sorted_[c];
+            next_ = all.begin();
+            end_ = all.end();
+            if (merged.followsValues_[c])
+                refill();
+        }
+        [[nodiscard]] Keyed head() const { return *next_; }
+        // Go on to the next entry; the last one, beyond all keys, is never passed.
+        [[nodiscard]] Keyed next()
+        {
+            if (++next_ == end_)
+                refill();
+            return *next_;
+        }
+    };
+
     // Tell `take(k, end)` of all ends of the feature, the smallest first; -1, or the column that is out of order.
     template <class Take>
     [[nodiscard]] Index mergeOnce(Take take) const
     {
+        std::array<Cursor, columns> cursor;
         std::array<Keyed, columns> head;
-        std::array<Keyed const *, columns> next;  // the entry that the head comes from
-        std::array<EndsAround, columns> compute;
-        auto const atEnd = leading_.end() - 1;
-        auto const headAt = [&](std::size_t c)
-        { return followsValues_[c] && next[c] != atEnd ? compute[c](*next[c]) : *next[c]; };
         for (std::size_t c = 0; c != columns; ++c)
         {
-            compute[c] = endsAround(kinds_[c]);
-            next[c] = followsValues_[c] || kinds_[c] == Event::value ? leading_.data() : sorted_[c].data();
-            head[c] = headAt(c);
+            cursor[c].begin(*this, c);
+            head[c] = cursor[c].head();
         }
         auto const all = static_cast<Index>(columns) * value_.size();
         for (Index k = 0; k != all; ++k)
@@ -180,8 +223,7 @@ class MergedColumns
             for (std::size_t c = 1; c != columns; ++c)
                 first = head[c].key < head[first].key ? c : first;
             Keyed const taken = head[first];
-            ++next[first];
-            head[first] = headAt(first);
+            head[first] = cursor[first].next();
             if (head[first].key < taken.key)
                 return static_cast<Index>(first);
             take(k, End{numberOf(taken.key), taken.place, kinds_[first]});
