@@ -93,7 +93,8 @@ def improve_first_trees(
     # samples, more of them from what local search found for some.
     if _is_large(model) and (model.depth == 2 or not model.core.shares_nothing or looks_first(problem)):
         _start_from_sample(problem, run)
-    if model.depth == 2 and run.best_index_tree is not None and not run.should_stop():
+    is_late = model.depth > 2 and not looks_first(problem)  # there local search does more
+    if not is_late and run.best_index_tree is not None and not run.should_stop():
         # A tree for some samples has the right features, but thresholds that are not the best for all.
         polished = _core.Reoptimiser(model.core, options, run.control).polish
         run.report(tree_of(polished(model.core, rows_of(run.best_index_tree))[1]))
