@@ -46,6 +46,7 @@ SWITCHES = (
     "use_resplit",
     "use_late_branching",
     "use_doubtful_first",
+    "use_room",
     "use_deep_steps",
 )
 ABLATION = (("blood-transfusion", 0.02), ("diabetes", 0.07), ("ionosphere", 0.28), ("banknote-authentication", 0.07))

@@ -349,6 +349,7 @@ class SearchOptions:
         use_late_branching: bool = True,
         use_coarse_scan: bool = True,
         use_doubtful_first: bool = True,
+        use_room: bool = True,
     ) -> None: ...
 
 class ProofLog:

@@ -197,6 +197,7 @@ def test_random_options_within_their_ranges_never_change_an_optimum() -> None:
         "use_late_branching",
         "use_coarse_scan",
         "use_doubtful_first",
+        "use_room",
     )
     for seed in range(120):
         rng = np.random.default_rng([seed, 78])
@@ -226,6 +227,14 @@ def test_random_options_within_their_ranges_never_change_an_optimum() -> None:
 def test_options_out_of_range_are_refused(name: str, value: int) -> None:
     with pytest.raises(ValueError, match=f"{name}={value}"):
         _core.SearchOptions(**cast(Any, {name: value}))
+
+
+def test_the_core_refuses_options_that_it_does_not_know_or_of_another_kind() -> None:
+    with pytest.raises(TypeError, match="the search has no option use_luck"):
+        _core.SearchOptions(**cast(Any, {"use_luck": True}))
+    for name, value in (("rounds", "many"), ("use_memory", 2.5), ("ascent_steps", 1.5)):
+        with pytest.raises(TypeError, match=f"the option {name} is of another kind"):
+            _core.SearchOptions(**cast(Any, {name: value}))
 
 
 def test_re_optimisation_never_makes_a_tree_worse_and_ends_where_no_subtree_can_be_improved() -> None:

@@ -363,6 +363,7 @@ def _options(rng: random.Random) -> dict[str, Any]:
         "use_resplit",
         "use_late_branching",
         "use_doubtful_first",
+        "use_room",
     )
     options: dict[str, Any] = {name: rng.randint(*ends) for name, ends in whole.items() if rng.random() < 0.3}
     return options | {name: rng.random() < 0.5 for name in switches if rng.random() < 0.5}

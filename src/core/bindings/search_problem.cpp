@@ -2,7 +2,9 @@
 #include "bindings/bind.h"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 
+#include <array>
 #include <optional>
 #include <string>
 #include <utility>
@@ -246,25 +248,81 @@ Rank lastRank(Problem const &problem, Index feature, In<bool, 1> const &lower, I
     return last;
 }
 
-Options makeOptions(Index rounds, Index rangeRounds, Index deepRounds, Index deepRangeRounds, Index ascentSteps,
-                    Index blocksFrom, Index coarseFrom, Index coarseFromMany, bool firstTree, bool useMemory,
-                    bool useRanges, bool usePool, bool useLazyScan, bool useCarry, bool useWitness, bool useEarlyJoin,
-                    bool useBlocks, bool useResplit, bool useLateBranching, bool useCoarseScan, bool useDoubtfulFirst)
+// An option: its name in Python, where it stands and, of a number, what it is at least.
+struct Number
 {
-    auto const least = [](Index value, Index limit, std::string const &name)
-    { require(value >= limit, name + "=" + std::to_string(value) + "; it must be at least " + std::to_string(limit)); };
-    least(rounds, 0, "rounds");
-    least(rangeRounds, 0, "range_rounds");
-    least(deepRounds, 1, "deep_rounds");
-    least(deepRangeRounds, 0, "deep_range_rounds");
-    least(ascentSteps, 1, "ascent_steps");
-    least(blocksFrom, 0, "blocks_from");
-    least(coarseFrom, 0, "coarse_from");
-    least(coarseFromMany, 0, "coarse_from_many");
-    return {rounds,           rangeRounds,    deepRounds,      deepRangeRounds, ascentSteps, blocksFrom,
-            coarseFrom,       coarseFromMany, firstTree,       useMemory,       useRanges,   usePool,
-            useLazyScan,      useCarry,       useWitness,      useEarlyJoin,    useBlocks,   useResplit,
-            useLateBranching, useCoarseScan,  useDoubtfulFirst};
+    char const *name;
+    Index Options::*place;
+    Index least;
+};
+
+struct Switch
+{
+    char const *name;
+    bool Options::*place;
+};
+
+constexpr std::array numbers{Number{"rounds", &Options::rounds, 0},
+                             Number{"range_rounds", &Options::rangeRounds, 0},
+                             Number{"deep_rounds", &Options::deepRounds, 1},
+                             Number{"deep_range_rounds", &Options::deepRangeRounds, 0},
+                             Number{"ascent_steps", &Options::ascentSteps, 1},
+                             Number{"blocks_from", &Options::blocksFrom, 0},
+                             Number{"coarse_from", &Options::coarseFrom, 0},
+                             Number{"coarse_from_many", &Options::coarseFromMany, 0}};
+
+constexpr std::array switches{Switch{"first_tree", &Options::firstTree},
+                              Switch{"use_memory", &Options::useMemory},
+                              Switch{"use_ranges", &Options::useRanges},
+                              Switch{"use_pool", &Options::usePool},
+                              Switch{"use_lazy_scan", &Options::useLazyScan},
+                              Switch{"use_carry", &Options::useCarry},
+                              Switch{"use_witness", &Options::useWitness},
+                              Switch{"use_early_join", &Options::useEarlyJoin},
+                              Switch{"use_blocks", &Options::useBlocks},
+                              Switch{"use_resplit", &Options::useResplit},
+                              Switch{"use_late_branching", &Options::useLateBranching},
+                              Switch{"use_coarse_scan", &Options::useCoarseScan},
+                              Switch{"use_doubtful_first", &Options::useDoubtfulFirst},
+                              Switch{"use_room", &Options::useRoom}};
+
+template <class T>
+T optionAs(std::string const &name, nb::handle value)
+{
+    T given{};
+    if (!nb::try_cast<T>(value, given, false))
+        throw nb::type_error(("the option " + name + " is of another kind").c_str());
+    return given;
+}
+
+// Set one option; whether there is one of this name.
+bool setOption(Options &options, std::string const &name, nb::handle value)
+{
+    for (auto const &number : numbers)
+        if (name == number.name)
+        {
+            auto const given = optionAs<Index>(name, value);
+            require(given >= number.least,
+                    name + "=" + std::to_string(given) + "; it must be at least " + std::to_string(number.least));
+            options.*number.place = given;
+            return true;
+        }
+    for (auto const &flag : switches)
+        if (name == flag.name)
+        {
+            options.*flag.place = optionAs<bool>(name, value);
+            return true;
+        }
+    return false;
+}
+
+Options makeOptions(nb::kwargs const &given)
+{
+    Options options;
+    for (auto const &[key, value] : given)
+        if (auto const name = nb::cast<std::string>(key); !setOption(options, name, value))
+            throw nb::type_error(("the search has no option " + name).c_str());
+    return options;
 }
 
 void bindProblem(nb::module_ &m)
@@ -354,27 +412,7 @@ void bindColumns(nb::module_ &m)
 void bindOptions(nb::module_ &m)
 {
     nb::class_<Options>(m, "SearchOptions", "How hard each bound is tried, and which ideas are used at all.")
-        .def(
-            "__init__",
-            [](Options *self, Index rounds, Index rangeRounds, Index deepRounds, Index deepRangeRounds,
-               Index ascentSteps, Index blocksFrom, Index coarseFrom, Index coarseFromMany, bool firstTree,
-               bool useMemory, bool useRanges, bool usePool, bool useLazyScan, bool useCarry, bool useWitness,
-               bool useEarlyJoin, bool useBlocks, bool useResplit, bool useLateBranching, bool useCoarseScan,
-               bool useDoubtfulFirst)
-            {
-                new (self) Options(makeOptions(rounds, rangeRounds, deepRounds, deepRangeRounds, ascentSteps,
-                                               blocksFrom, coarseFrom, coarseFromMany, firstTree, useMemory, useRanges,
-                                               usePool, useLazyScan, useCarry, useWitness, useEarlyJoin, useBlocks,
-                                               useResplit, useLateBranching, useCoarseScan, useDoubtfulFirst));
-            },
-            nb::kw_only(), nb::arg("rounds") = 24, nb::arg("range_rounds") = 4, nb::arg("deep_rounds") = 60,
-            nb::arg("deep_range_rounds") = 20, nb::arg("ascent_steps") = 100, nb::arg("blocks_from") = 500,
-            nb::arg("coarse_from") = 100'000, nb::arg("coarse_from_many") = 500, nb::arg("first_tree") = true,
-            nb::arg("use_memory") = true, nb::arg("use_ranges") = true, nb::arg("use_pool") = true,
-            nb::arg("use_lazy_scan") = true, nb::arg("use_carry") = true, nb::arg("use_witness") = true,
-            nb::arg("use_early_join") = true, nb::arg("use_blocks") = true, nb::arg("use_resplit") = true,
-            nb::arg("use_late_branching") = true, nb::arg("use_coarse_scan") = true,
-            nb::arg("use_doubtful_first") = true);
+        .def("__init__", [](Options *self, nb::kwargs const &given) { new (self) Options(makeOptions(given)); });
 }
 }  // namespace
 

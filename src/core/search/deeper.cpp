@@ -136,10 +136,14 @@ void Deeper::moveWeight(Index feature, PooledTree const &left, PooledTree const 
     }
 }
 
-// Move weight between the children until no pair of pooled trees is cheaper than the cutoff.
+// Move weight between the children until no pair of pooled trees is cheaper than the cutoff, with some room if it can
+// be had: where the pool's prices just meet the cutoff, each child would have to prove that its pool holds the best
+// tree.
 Deeper::Ascent Deeper::ascend(Range const &range, Weight cutoff)
 {
     Ascent ascent{Verdict::undecided, 0, 0, -1};
+    auto const goal = cutoff + (work_.options.useRoom ? cutoff / room : 0);
+    Index stepsLeft = stepsForRoom;
     for (Index turn = 0; turn < work_.options.ascentSteps; ++turn)
     {
         work_.lookedAt(10 * size_);  // one pass per pooled tree
@@ -156,14 +160,14 @@ Deeper::Ascent Deeper::ascend(Range const &range, Weight cutoff)
         Index nDisputed = 0;
         if (joinPooled(range, *left.tree, *right.tree, cutoff, ascent, nDisputed))
             return ascent;
-        if (price >= cutoff)
+        if (price >= goal || (price >= cutoff && (nDisputed == 0 || stepsLeft-- == 0)))
         {
             ascent.verdict = Verdict::pruned;
             return ascent;
         }
         if ((!work_.options.usePool && turn > 0) || nDisputed == 0)
             break;
-        moveWeight(range.feature, *left.tree, *right.tree, std::max<Weight>(1, (cutoff - price) / nDisputed));
+        moveWeight(range.feature, *left.tree, *right.tree, std::max<Weight>(1, (goal - price) / nDisputed));
     }
     return ascent;
 }

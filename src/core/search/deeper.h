@@ -3,7 +3,8 @@
 // To settle a threshold (or a range) weights are sought under which the left child costs at least x and the right one
 // at least cutoff - x: two questions of the same kind, one level down. A child search costs milliseconds to minutes, so
 // weights are first moved until no pair of pooled trees (see Pool) is cheaper than the cutoff, which costs
-// microseconds; only then are the children searched, and either the bound is proven or the pool gains a tree. What
+// microseconds, and a few steps further: children that have room below the pool's prices have less to prove. Only then
+// are they searched, and either the bound is proven or the pool gains a tree. What
 // remains of a gap is closed by branching on samples: each must be correct, or is given up and paid for; both are the
 // same problem again.
 #pragma once
@@ -15,6 +16,10 @@ namespace hardwood::search
 {
 class Deeper final : public Node
 {
+    // Once pooled trees cost the cutoff, weight is moved on for so many steps, or until they cost this part more.
+    static constexpr Index stepsForRoom = 10;
+    static constexpr Weight room = 50;
+
     // A threshold or a range of thresholds that is being settled.
     struct Range
     {

@@ -107,6 +107,7 @@ struct Options
     bool useLateBranching = true;
     bool useCoarseScan = true;
     bool useDoubtfulFirst = true;
+    bool useRoom = true;
 };
 
 // How much was done at the nodes of one depth.

@@ -32,6 +32,7 @@ CORE_OPTIONS = (
     Option("use_late_branching", True, Flag(), "whether thresholds that need branching wait for all others"),
     Option("use_coarse_scan", True, Flag(), "whether samples of large tables are counted by blocks of ranks"),
     Option("use_doubtful_first", True, Flag(), "whether the child that had a tree last time is asked first"),
+    Option("use_room", True, Flag(), "whether weights move on until trees that are known leave room above the cutoff"),
 )
 
 
