@@ -290,7 +290,7 @@ template <class T>
 T optionAs(std::string const &name, nb::handle value)
 {
     T given{};
-    if (!nb::try_cast<T>(value, given, false))
+    if (!nb::try_cast<T>(value, given))
         throw nb::type_error(("the option " + name + " is of another kind").c_str());
     return given;
 }
