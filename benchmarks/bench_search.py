@@ -45,6 +45,7 @@ SWITCHES = (
     "use_blocks",
     "use_resplit",
     "use_late_branching",
+    "use_coarse_scan",
     "use_doubtful_first",
     "use_room",
     "use_deep_steps",
