@@ -416,6 +416,8 @@ class RootSearch:
         """Return whether the question is still open; the help is taken then."""
     def n_candidates(self, feature: int) -> int:
         """Return how many thresholds of a feature need to be searched at the root."""
+    def candidate_of(self, feature: int, threshold: int) -> int:
+        """Return the one of them that stands for a threshold."""
     def wait(self, seconds: float) -> tuple[list[tuple[int, IntArray]], int, int, bool]:
         """Trees (cost, rows) found since the last call, items settled, items in all, whether threads still run."""
     def stop(self) -> None:

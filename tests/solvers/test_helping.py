@@ -14,6 +14,7 @@ import pytest
 import hardwood_checker
 from hardwood import Problem, Result, _core, solve
 from hardwood.proofs.checkpoint import Checkpoint, open_checkpoint
+from hardwood.proofs.writer import plain_index
 from hardwood.solvers.result import Status
 from hardwood.solvers.search import helping, spread
 from hardwood.solvers.search.helping import FIRST_PLACE, Help, Question, Questions, _halved, without
@@ -265,3 +266,57 @@ def test_a_helper_that_is_ended_while_it_is_asked_for_news_is_done() -> None:
             news = station.news(0.0, writes=False)
         ender.join(60)
     station.close()
+
+
+def test_the_candidate_that_stands_for_a_threshold_is_the_one_whose_trees_split_there() -> None:
+    print(f"seed {SEED}")
+    for seed in range(4):
+        _, _, problem = problem_of(seed, 60, 3, 3)
+        model = SearchModel.of(problem)
+        for feature in range(3):
+            search = _core.RootSearch(model.core, _core.SearchOptions(), model.depth, 1, _core.Control())
+            for k in range(search.n_candidates(feature)):
+                search.start(model.forbidden, model.forbidden, [(feature, k, k + 1)])
+                is_running, found = True, []
+                while is_running:
+                    trees, _, _, is_running = search.wait(1.0)
+                    found += trees
+                rows = found[-1][1]
+                assert rows[0][0] == feature
+                assert search.candidate_of(feature, int(rows[1][0])) == k
+
+
+def test_a_threshold_has_the_plain_rank_of_the_last_end_below_it() -> None:
+    _, _, problem = problem_of(1, 60, 3, 3)
+    for feature in range(3):
+        ends = np.unique(problem.ends_on(feature))
+        middle = (ends[:-1] + ends[1:]) / 2
+        assert [plain_index(problem, feature, t) for t in middle] == list(range(len(middle)))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_the_last_stage_begins_at_the_root_of_the_best_tree(
+    n_jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y, problem = problem_of(2, 200, 3)
+    given: list[Duty] = []
+    give, at_root = spread.Threads.give, spread._Spread._at_best_root
+    roots: list[tuple[int, int, int]] = []
+
+    def noted(team: spread.Threads, slot: str, duty: Duty) -> None:
+        given.append(duty)
+        give(team, slot, duty)
+
+    def found(self: spread._Spread) -> list[tuple[int, int, int]]:
+        parts = at_root(self)
+        roots.extend(parts)
+        return parts
+
+    monkeypatch.setattr(spread.Threads, "give", noted)
+    monkeypatch.setattr(spread._Spread, "_at_best_root", found)
+    result = solve(problem, checkpoint=tmp_path / "run.hwp", n_jobs=n_jobs)
+    assert result.status is Status.OPTIMAL
+    assert hardwood_checker.check(tmp_path / "run.hwp", X, y).is_optimal
+    (feature, first, end), *_ = roots
+    assert any(duty.parts and {(f, k) for f, a, b in duty.parts for k in range(a, b)}
+               <= {(feature, k) for k in range(first, end)} for duty in given if duty.is_at_root)  # fmt: skip

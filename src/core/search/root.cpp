@@ -430,6 +430,12 @@ Index RootSearch::nCandidates(Index feature)
     return workers_.front()->node().nCandidates(feature);
 }
 
+Index RootSearch::candidateOf(Index feature, Rank threshold)
+{
+    workers_.front()->open();
+    return workers_.front()->node().candidateOf(feature, threshold);
+}
+
 Counters RootSearch::countersOf(Index depth) const
 {
     Counters sum;

@@ -23,11 +23,12 @@ from hardwood.arrays import IntArray
 from hardwood.errors import InvalidInputError
 from hardwood.proofs.checkpoint import SavedSearch
 from hardwood.proofs.members import Settled
+from hardwood.proofs.writer import plain_index
 from hardwood.solvers.run import Run
 from hardwood.solvers.search.helping import Help, Question, Questions, RootPart, without
 from hardwood.solvers.search.model import SearchModel
 from hardwood.solvers.search.options import core_options
-from hardwood.solvers.search.root import POLL, stages_of
+from hardwood.solvers.search.root import EARLY, POLL, stages_of
 from hardwood.solvers.search.station import Commission, Duty, News, Station, Streams, Told
 from hardwood.tree.index_tree import IndexTree
 
@@ -193,8 +194,9 @@ class _Spread:
     def __init__(self, model: SearchModel, run: Run, team: Team, saved: SavedSearch | None) -> None:
         self.model, self.run, self.team, self.saved = model, run, team, saved
         # Whatever the time: a core that was stopped before it looked for candidates would know of none.
-        candidates = _core.RootSearch(model.core, core_options(run.options), model.depth, 1, _core.Control())
-        self.ledger = Ledger([candidates.n_candidates(j) for j in range(model.problem.n_features)])
+        self.candidates = _core.RootSearch(model.core, core_options(run.options), model.depth, 1, _core.Control())
+        self.ledger = Ledger([self.candidates.n_candidates(j) for j in range(model.problem.n_features)])
+        self.promising: list[RootPart] = []
         self.best = model.in_parts(run.best_objective)
         self.doing: dict[str, Duty] = {}
         self.queue: list[RootPart] = []
@@ -234,12 +236,15 @@ class _Spread:
     def _settle(self, share: float) -> bool:
         """Settle all of the root below a share of the incumbent; whether that was finished."""
         self.queue = self._in_pieces(self.ledger.open_parts(self._target(share)))
+        if share > EARLY:
+            self.promising = self.ledger.open_parts(self._target(share), self._at_best_root())
+            self.queue = without(self.queue, self.promising)
         while True:
             target = self._target(share)
             self._report_bound()
             if self.run.should_stop():
                 return False
-            if not self.queue and not any(duty.is_at_root for duty in self.doing.values()):
+            if not self.queue and not self.promising and not any(duty.is_at_root for duty in self.doing.values()):
                 self.queue = self._in_pieces(self.ledger.open_parts(target))
                 if not self.queue:
                     return True
@@ -248,6 +253,21 @@ class _Spread:
             self._hand_out(target)
             self._collect(POLL, writes=self.saved is None or self.saved.is_due)
             self.run.progress(settled=self.ledger.settled_share(target))
+
+    def _at_best_root(self) -> list[RootPart]:
+        """Return the candidates next to the split at the root of the best tree that is known.
+
+        A better tree often splits there, too. Until it is found all stations prove more than they need to, so these
+        candidates come first and alone: a search settles in an order of its own what it is given.
+        """
+        tree, index_tree = self.run.best_tree, self.run.best_index_tree
+        if tree is None or index_tree is None or index_tree.feature[0] < 0:
+            return []
+        feature, index = int(index_tree.feature[0]), int(index_tree.index[0])
+        if self.saved is not None:
+            index = plain_index(self.model.problem, feature, float(tree.threshold[0]))
+        place = self.candidates.candidate_of(feature, index)
+        return [(feature, max(0, place - 1), min(place + 2, len(self.ledger.bound[feature])))]
 
     def _in_pieces(self, parts: list[RootPart]) -> list[RootPart]:
         """Cut parts so that there are more of them than stations."""
@@ -271,6 +291,12 @@ class _Spread:
             self._give(idle.pop(0), Duty(None, seconds=self.run.remaining(), tree=self.run.best_index_tree))
             if self.saved is not None:
                 self.saved.keep_scouting()
+        if not idle:
+            return
+        if self.promising:
+            parts, self.promising = self.promising, []
+            slot = idle.pop(0)
+            self._give(slot, Duty(parts, target, self.best, told=self._told_by_others(slot)))
         if not idle:
             return
         self.queue = self.ledger.open_parts(target, self.queue) if self.queue else self._taken_back()
