@@ -220,6 +220,9 @@ def ablation(cases: Sequence[tuple[str, float, int]], time_limit: float) -> str:
 PARTS = {
     "proofs": lambda: proofs([("bean", RADIUS, 2), ("page", RADIUS, 3), ("segment", RADIUS, 3)], 300),
     "proofs_magic": lambda: proofs([("magic", RADIUS, 3)], 280),
+    "proofs_wine_02": lambda: proofs([("wine", 0.02, 4)], 3600),
+    "proofs_wine_03": lambda: proofs([("wine", 0.03, 4)], 3600),
+    "proofs_wine_04": lambda: proofs([("wine", 0.04, 4)], 3600),
     "early": lambda: early(3, PAPER_BUT_WINE),
     "early_wine": lambda: early(3, ("wine",)),
     "early_more": lambda: early(3, MORE),
