@@ -38,7 +38,8 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(first_trees, "VERY_LARGE", 5000)
     monkeypatch.setattr(search_solver, "LARGE", 5000)
-    monkeypatch.setattr(search_solver, "WHOLE_FIRST", 1e-9)  # the search on all is given up at once
+    for share in ("WHOLE_FIRST", "EASY_FIRST"):
+        monkeypatch.setattr(search_solver, share, 1e-9)  # the search on all is given up at once
     noted(GreedyLearner, "grow_tree", "greedy")
     noted(_core, "rank_columns", "rank")
     noted(first_trees, "_start_from_sample", "sample")
