@@ -25,9 +25,11 @@ FIRST_SPELL, LATER_SPELLS = 2 * 10**8, 4
 """Samples that a thread scans in the last stage, a few seconds, before better trees are looked for; and by which factor
 later spells are longer."""
 
-LOOKING = 2
-"""How many samples may be scanned for better trees after a spell, as a multiple of it; a scan counts as one of all
-samples there, which makes this less than half of the time."""
+LOOKING = 0.5
+"""How many samples may be scanned for better trees after a spell, as a multiple of it."""
+
+WORTHWHILE = 0.1
+"""A stage before the last that would close less than this share of the gap is left out."""
 
 UNLIMITED = 1 << 62
 
@@ -129,7 +131,8 @@ class RootSearch:
                 self._wait_for_scout()
             goal = self.best - self.model.step + 1
             target = goal if share == 1 else int(share * goal)
-            if target <= self.run.bound * self.model.scale and share < 1:
+            known = max(0.0, self.run.bound) * self.model.scale
+            if share < 1 and target - known <= WORTHWHILE * (self.best - known):
                 continue
             if not (self._settle_in_spells(until) if share == 1 else self._settle(target, until)):
                 break
@@ -156,7 +159,7 @@ class RootSearch:
                 return False
             seed = [self.run.random_state, self._spell]
             local = LocalSearch(self.model, self.options, self.run, seed, self.run.n_jobs)
-            local.look_further(LOOKING * self._spell)
+            local.look_further(int(LOOKING * self._spell))
             self.best = min(self.best, self.model.in_parts(self.run.best_objective))
             self._spell *= LATER_SPELLS
         return True
