@@ -132,7 +132,8 @@ class RootSearch:
             goal = self.best - self.model.step + 1
             target = goal if share == 1 else int(share * goal)
             known = max(0.0, self.run.bound) * self.model.scale
-            if share < 1 and target - known <= WORTHWHILE * (self.best - known):
+            least = 0.0 if share in first else WORTHWHILE * (self.best - known)
+            if share < 1 and target - known <= least:
                 continue
             if not (self._settle_in_spells(until) if share == 1 else self._settle(target, until)):
                 break
