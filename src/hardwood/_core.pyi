@@ -414,6 +414,8 @@ class RootSearch:
         tree: tuple[int, IntArray] | None = None,
     ) -> bool:
         """Return whether the question is still open; the help is taken then."""
+    def hold_questions(self, is_holding: bool) -> None:
+        """Stand still at the first threshold of every question from now on, until the next call."""
     def n_candidates(self, feature: int) -> int:
         """Return how many thresholds of a feature need to be searched at the root."""
     def candidate_of(self, feature: int, threshold: int) -> int:

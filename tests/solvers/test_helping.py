@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,12 @@ import pytest
 
 import hardwood_checker
 from hardwood import Problem, Result, _core, solve
-from hardwood.proofs.checkpoint import Checkpoint, open_checkpoint
+from hardwood.proofs.checkpoint import Checkpoint, SavedSearch, open_checkpoint
+from hardwood.proofs.members import Piece, Settled
 from hardwood.proofs.writer import plain_index
 from hardwood.solvers.result import Status
 from hardwood.solvers.search import helping, spread
-from hardwood.solvers.search.helping import FIRST_PLACE, Help, Question, Questions, _halved, without
+from hardwood.solvers.search.helping import FIRST_PLACE, Help, Question, Questions, RootPart, _halved, without
 from hardwood.solvers.search.model import SearchModel
 from hardwood.solvers.search.solver import SearchSolver
 from hardwood.solvers.search.station import Commission, Duty, News, Station
@@ -32,97 +34,108 @@ def problem_of(seed: int, n: int, depth: int, n_features: int = 4) -> tuple[Any,
     return X, y, Problem.from_data(X, y, 0.1, depth)
 
 
-def help_once(asker: Station, helper: Station, question: Question, place: int, *, is_honest: bool = True) -> int:
-    """Help with a question until it is over; how much was taken."""
-    _, parts = _halved(list(question.open))
-    if not parts:
-        return 0
-    helper.begin(Duty(parts, question=question, place=place))
-    taken = 0
-    while True:
-        news = helper.news(0.001, writes=True)
-        given = news.help
-        if not is_honest:
-            given = Help([(feature, first, end, question.target) for feature, first, end in parts])
-        is_open = asker.take_help(question.number, place, given)
-        taken += is_open and bool(given)
-        if news.is_done:
-            return taken
-        if not is_open:
-            helper.end_help()
-            return taken
+HELPED = 40
+"""Questions of a search that are helped with; the others it answers alone."""
+
+Wrong = Callable[[Question, Sequence[RootPart], Help], Help]
 
 
-def prove_with_help(problem: Problem, result: Result, path: Path, *, is_honest: bool = True) -> int:
-    """Prove the optimum with one station that another one helps, and leave the proof; how much help was taken."""
+def honest(question: Question, parts: Sequence[RootPart], given: Help) -> Help:
+    return given
+
+
+def unproven(question: Question, parts: Sequence[RootPart], given: Help) -> Help:
+    return Help([(feature, first, end, question.target) for feature, first, end in parts])
+
+
+def help_with(asker: Station, helpers: Sequence[Station], question: Question, said: Wrong) -> None:
+    """Let helpers work on their parts of a question, one after another, until they are done with them."""
+    questions = Questions()
+    questions.note("asker", question)
+    for k, helper in enumerate(helpers):
+        found = questions.share_out(str(k))
+        if found is None:
+            return
+        _, _, parts, place = found
+        helper.begin(Duty(parts, question=question, place=place))
+        news = News()
+        while not news.is_done:
+            news = helper.news(1.0, writes=True)
+            assert asker.take_help(question.number, place, said(question, parts, news.help))
+
+
+def search_with_help(
+    asker: Station, helpers: Sequence[Station], duty: Duty, said: Wrong = honest
+) -> tuple[int, list[Settled], Piece]:
+    """Do a duty of which the first questions stand still until they were helped with: how many, and what came of it.
+
+    Whether a question is still open when help comes is a matter of the moment otherwise.
+    """
+    asker._core.hold_questions(True)
+    asker.begin(duty)
+    n_asked, news, settled = 0, News(), list[Settled]()
+    while not news.is_done:
+        news = asker.news(0.001, writes=False)
+        settled += news.settled
+        question = asker.ask_question() if n_asked < HELPED else None
+        if question is not None:
+            n_asked += 1
+            help_with(asker, helpers, question, said)
+            asker._core.hold_questions(n_asked < HELPED)
+    assert news.piece is not None
+    return n_asked, settled, news.piece
+
+
+@contextmanager
+def stations_of(problem: Problem, path: Path) -> Iterator[tuple[SavedSearch, Station, list[Station]]]:
+    """Yield a checkpoint, a station and two that help it."""
     options = {option.name: option.default for option in SearchSolver.options}
     with open_checkpoint(Checkpoint(path), problem) as saved:
         commission = Commission(problem, options, 0, writes_proof=True)
         models = (SearchModel.of(problem), saved.model)
-        asker, helper = Station(commission, models, 0), Station(commission, models, 1)
+        asker, *helpers = (Station(commission, models, k) for k in range(3))
+        yield saved, asker, helpers
+
+
+def prove_with_help(problem: Problem, result: Result, path: Path, said: Wrong = honest) -> int:
+    """Prove the optimum with one station that two others help, and leave the proof; how often they did."""
+    with stations_of(problem, path) as (saved, asker, helpers):
         best = saved.model.in_parts(result.objective)
         ledger = spread.Ledger([asker._core.n_candidates(j) for j in range(problem.n_features)])
-        asker.begin(Duty(ledger.open_parts(1), best, best))
-        number, n_helpers, taken, news = 0, 0, 0, News()
-        while not news.is_done:
-            news = asker.news(0.0, writes=False)
-            ledger.note(news.settled)
-            question = asker.ask_question()
-            if question is not None:
-                n_helpers = 1 if question.number != number else n_helpers + 1
-                number = question.number
-                taken += help_once(asker, helper, question, FIRST_PLACE * n_helpers, is_honest=is_honest)
-        assert news.piece is not None
-        saved.keep_piece(0, news.piece)
+        duty = Duty(ledger.open_parts(1), best, best)
+        n_helped, settled, piece = search_with_help(asker, helpers, duty, said)
+        ledger.note(settled)
+        saved.keep_piece(0, piece)
         proven = ledger.least or 0
         assert saved.model.next_cost(proven) >= best
         assert result.tree is not None
         saved.finish(result.tree, result.objective, proven)
-    return taken
+    return n_helped
 
 
-def twins_in_proofs(folder: Path, seeds: range) -> Iterator[int]:
-    """Prove with help, check every proof, and yield how many records of helpers it has."""
+def test_what_helpers_settle_is_part_of_the_proof(tmp_path: Path) -> None:
     print(f"seed {SEED}")
-    for seed in seeds:
+    n_proofs = n_helped = n_twins = 0
+    for seed in range(6):
         X, y, problem = problem_of(seed, (60, 200)[seed % 2], 4 - seed % 2)
         result = solve(problem)
         if result.objective == 0:
             continue
-        prove_with_help(problem, result, folder / f"{seed}.hwp")
-        verdict = hardwood_checker.check(folder / f"{seed}.hwp", X, y)
+        n_helped += prove_with_help(problem, result, tmp_path / f"{seed}.hwp")
+        verdict = hardwood_checker.check(tmp_path / f"{seed}.hwp", X, y)
         assert verdict.is_optimal, seed
         assert float(verdict.bound) == result.objective
-        yield verdict.records.get("TWIN", 0)
+        n_proofs += 1
+        n_twins += verdict.records.get("TWIN", 0)
+    assert n_proofs >= 4
+    assert min(n_helped, n_twins) > n_proofs
 
 
-def test_a_proof_with_help_is_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(helping, "LEAST_SECONDS", 0.0)
-    assert len(list(twins_in_proofs(tmp_path, range(6)))) >= 4
-
-
-# Whether there is something to help with is a matter of the moment, and of how busy the machine is: the two tests that
-# wait for it are slow ones.
-@pytest.mark.slow
-def test_what_helpers_settle_is_part_of_the_proof(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(helping, "LEAST_SECONDS", 0.0)
-    assert any(twins_in_proofs(tmp_path, range(200)))
-
-
-@pytest.mark.slow
-def test_help_that_is_not_proven_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(helping, "LEAST_SECONDS", 0.0)
-    for seed in range(200):
-        X, y, problem = problem_of(seed, 60, 4)
-        result = solve(problem)
-        if result.objective == 0:
-            continue
-        prove_with_help(problem, result, tmp_path / f"{seed}.hwp", is_honest=False)
-        try:
-            hardwood_checker.check(tmp_path / f"{seed}.hwp", X, y)
-        except hardwood_checker.Refused:
-            return
-    pytest.fail("no lie was ever believed and found out")
+def test_help_that_is_not_proven_is_found_out(tmp_path: Path) -> None:
+    X, y, problem = problem_of(0, 60, 4)
+    assert prove_with_help(problem, solve(problem), tmp_path / "run.hwp", unproven) > 0
+    with pytest.raises(hardwood_checker.Refused):
+        hardwood_checker.check(tmp_path / "run.hwp", X, y)
 
 
 def test_more_stations_than_parts_of_the_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,39 +199,43 @@ def test_a_ledger_finds_nothing_open_within_no_parts() -> None:
     assert ledger.open_parts(1) == [(0, 0, 3), (1, 0, 4)]
 
 
-def twins_at_the_hardest_threshold(seed: int, path: Path) -> int:
+def twins_at_one_threshold(seed: int, path: Path) -> int:
     """Settle one threshold of the root, whose questions take long, with help; how many records of helpers are right."""
     rng = np.random.default_rng([SEED, seed])
     X = 6 * rng.random((1500, 3))
     y = (X[:, 0] + rng.normal(0, 4, 1500) > 3).astype(int)
     problem = Problem.from_data(X, y, 0.3, 3)
-    options = {option.name: option.default for option in SearchSolver.options}
     result = solve(problem.replace(max_depth=2))
-    with open_checkpoint(Checkpoint(path), problem) as saved:
-        commission = Commission(problem, options, 0, writes_proof=True)
-        models = (SearchModel.of(problem), saved.model)
-        asker, helper = Station(commission, models, 0), Station(commission, models, 1)
+    with stations_of(problem, path) as (saved, asker, helpers):
         best = saved.model.in_parts(result.objective)
         middle = asker._core.n_candidates(0) // 2
-        asker.begin(Duty([(0, middle, middle + 1)], int(0.97 * best), best))
-        news, n_helpers, number = News(), 0, 0
-        while not news.is_done:
-            news = asker.news(0.0, writes=False)
-            question = asker.ask_question()
-            if question is not None:
-                n_helpers = 1 if question.number != number else n_helpers + 1
-                number = question.number
-                help_once(asker, helper, question, FIRST_PLACE * n_helpers)
-        assert news.piece is not None
-        saved.keep_piece(0, news.piece)
+        duty = Duty([(0, middle, middle + 1)], int(0.97 * best), best)
+        saved.keep_piece(0, search_with_help(asker, helpers, duty)[2])
         saved.finish(result.tree, 0.0, 0)
     return hardwood_checker.check(path, X, y).records.get("TWIN", 0)
 
 
-def test_records_of_helpers_are_right_where_there_are_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(helping, "LEAST_SECONDS", 0.0)
+def test_records_of_helpers_are_right_where_there_are_many(tmp_path: Path) -> None:
     print(f"seed {SEED}")
-    assert sum(twins_at_the_hardest_threshold(seed, tmp_path / f"{seed}.hwp") for seed in range(30)) > 0
+    assert all(twins_at_one_threshold(seed, tmp_path / f"{seed}.hwp") > 0 for seed in range(4))
+
+
+def test_a_question_that_stands_still_is_let_go_or_ended() -> None:
+    _, _, problem = problem_of(3, 200, 4)
+    model = SearchModel.of(problem)
+    for ends in (_core.RootSearch.stop, lambda search: search.hold_questions(False)):
+        search = _core.RootSearch(model.core, _core.SearchOptions(), model.depth, 1, _core.Control())
+        search.hold_questions(True)
+        search.start(model.forbidden, model.forbidden)
+        question = None
+        while question is None:
+            search.wait(0.001)
+            question = search.ask_question(0.0)
+        assert search.help(question[0], FIRST_PLACE, [], b"")  # it is open, and stays so
+        ends(search)
+        while search.wait(1.0)[3]:
+            pass
+        assert not search.help(question[0], FIRST_PLACE, [], b"")
 
 
 def station_for(problem: Problem) -> Station:

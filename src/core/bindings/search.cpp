@@ -176,7 +176,9 @@ void bindPieces(nb::class_<RootSearch> &root)
         .def("ask_question", &questionOf, nb::arg("least_seconds"),
              "Number, samples, weights, target and open parts of the question to a child of the root.")
         .def("help", &helpWith, nb::arg("question"), nb::arg("place"), nb::arg("settled"), nb::arg("records"),
-             nb::arg("tree").none() = nb::none(), "Whether the question is still open; the help is taken then.");
+             nb::arg("tree").none() = nb::none(), "Whether the question is still open; the help is taken then.")
+        .def("hold_questions", &RootSearch::holdQuestions, nb::arg("is_holding"),
+             "Stand still at every question from now on, until the next call.");
 }
 
 // What searches that share a root tell each other.

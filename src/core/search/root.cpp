@@ -2,6 +2,12 @@
 
 namespace hardwood::search
 {
+namespace
+{
+// How often a thread that waits looks whether it has to stop.
+constexpr auto look = std::chrono::milliseconds(20);
+}  // namespace
+
 RootSearch::Worker::Worker(RootSearch &root, Index number, Index depth, Options const &options, Control &control,
                            ProofLog *proof)
     : root_(root), number_(number), work_(root.problem_, options, control), node_(work_.root(depth))
@@ -63,11 +69,14 @@ void RootSearch::Worker::settled(Index feature, Index first, Index last, Weight 
 
 void RootSearch::Worker::visit(Node &node, Weight cutoff)
 {
-    std::lock_guard const lock(root_.mutex_);
+    std::unique_lock lock(root_.mutex_);
     if (node.level() == 1 && root_.isAsking_)
     {
         root_.takeHelp(node, cutoff);
-        root_.publish(node, cutoff);
+        root_.isStanding_ = root_.publish(node, cutoff) && root_.isHolding_;
+        while (root_.isStanding_ && !shouldStop())
+            root_.changed_.wait_for(lock, look);
+        root_.takeHelp(node, cutoff);
     }
     if (root_.isPieceWanted_ && !root_.isPieceForHelp_)
         root_.cutPiece(state(node.level()));
@@ -82,6 +91,9 @@ void RootSearch::Worker::questionBegins()
     ++root_.question_;
     root_.isAsking_ = true;
     root_.asked_ = std::chrono::steady_clock::now();
+    if (root_.isHolding_)
+        root_.leastSeconds_ = 0;
+    root_.noteVisits();
 }
 
 void RootSearch::Worker::questionEnds()
@@ -243,7 +255,6 @@ void RootSearch::runWorker(Worker &worker)
 
 std::optional<RootSearch::Item> RootSearch::take(Worker &worker)
 {
-    constexpr auto look = std::chrono::milliseconds(20);
     std::unique_lock lock(mutex_);
     while (worker.isHeld() && (!items_.empty() || nBusy_ > 0) && !worker.shouldStop())
         changed_.wait_for(lock, look);
@@ -367,14 +378,15 @@ std::optional<ProofPiece> RootSearch::takePiece(double seconds, bool isForHelp)
     return std::exchange(piece_, std::nullopt);
 }
 
-// With the mutex locked: tell the question that a child of the root is at, if somebody wants to know.
-void RootSearch::publish(Node const &child, Weight cutoff)
+// With the mutex locked: tell the question that a child of the root is at, if somebody wants to know; whether so.
+bool RootSearch::publish(Node const &child, Weight cutoff)
 {
     auto const seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - asked_).count();
     if (leastSeconds_ < 0 || seconds < leastSeconds_)
-        return;
+        return false;
     leastSeconds_ = -1;
     published_ = child.question(cutoff);
+    return true;
 }
 
 // With the mutex locked, between two thresholds of the child: its records may go on with those of others.
@@ -401,9 +413,18 @@ std::optional<std::pair<Index, Question>> RootSearch::askQuestion(double leastSe
         return std::nullopt;
     if (published_)
         return std::pair(question_, *std::exchange(published_, std::nullopt));
-    leastSeconds_ = std::max(0.0, leastSeconds);
+    if (!isHolding_)
+        leastSeconds_ = std::max(0.0, leastSeconds);
     noteVisits();
     return std::nullopt;
+}
+
+void RootSearch::holdQuestions(bool isHolding)
+{
+    std::lock_guard const lock(mutex_);
+    isHolding_ = isHolding;
+    isStanding_ = false;
+    changed_.notify_all();
 }
 
 bool RootSearch::help(Index question, Help help)

@@ -149,6 +149,8 @@ class RootSearch
     bool isAsking_ = false;        // whether it is not answered yet
     bool wasHelped_ = false;       // whether the records speak of helpers
     double leastSeconds_ = -1;     // a question is wanted that has been asked for so long; negative: none
+    bool isHolding_ = false;       // whether every question is wanted, and stands still until it is let go
+    bool isStanding_ = false;
     std::chrono::steady_clock::time_point asked_;
     std::optional<Question> published_;
     std::vector<Help> help_;
@@ -181,7 +183,7 @@ class RootSearch
     void report(Weight cost, Tree const &tree);
     void runWorker(Worker &worker);
     void cutPiece(std::vector<std::uint8_t> state);
-    void publish(Node const &child, Weight cutoff);
+    [[nodiscard]] bool publish(Node const &child, Weight cutoff);
     void takeHelp(Node &child, Weight cutoff);
     void noteVisits() { isVisitDue_ = isPieceWanted_ || leastSeconds_ >= 0 || !help_.empty(); }
 
@@ -230,6 +232,9 @@ public:
     [[nodiscard]] std::optional<std::pair<Index, Question>> askQuestion(double leastSeconds);
     // Whether the question is still open, and the help was taken.
     bool help(Index question, Help help);
+    // Stand still at the first threshold of every question from now on, and tell it to whoever asks, until the next
+    // call: so that who helps with it does not depend on the moment.
+    void holdQuestions(bool isHolding);
     // Go on from the state of a search that has ended, behind its records: claims that were open are given up. For a
     // search with a proof that has not begun.
     void load(Span<std::uint8_t const> state);
