@@ -9,7 +9,9 @@ namespace hardwood
 {
 inline void requireSameShape(auto const &a, auto const &b, char const *what)
 {
-    require(a.rows() == b.rows() && a.columns() == b.columns(), std::string(what) + " must be of one shape");
+    // The text is made where it is needed only: gcc 12 sees an overrun in it that is none.
+    if (a.rows() != b.rows() || a.columns() != b.columns())
+        throw nb::value_error((std::string(what) + " must be of one shape").c_str());
 }
 
 // The samples and radii of an attack, and the rounding of each feature.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "search/two_labels.h"
+
 namespace hardwood::search
 {
 template <class Number>
@@ -208,25 +210,8 @@ Number BlockStumps<Number>::mostInside(Index side, Index block) const
     auto const last = sums_.view().part((block + 1) * k, k);
     if (k == 2)
         return std::max<Number>(last[0] + total[1] - first[1], last[1] + total[0] - first[0]);
-    // The two largest of each side, and whose the largest is.
-    std::array<Number, 2> left{0, 0};
-    std::array<Number, 2> right{0, 0};
-    Index leftLabel = -1;
-    Index rightLabel = -1;
-    for (Index c = 0; c < k; ++c)
-    {
-        auto const toLeft = last[c];
-        auto const toRight = static_cast<Number>(total[c] - first[c]);
-        leftLabel = toLeft > left[0] ? c : leftLabel;
-        left[1] = std::max(left[1], std::min(left[0], toLeft));
-        left[0] = std::max(left[0], toLeft);
-        rightLabel = toRight > right[0] ? c : rightLabel;
-        right[1] = std::max(right[1], std::min(right[0], toRight));
-        right[0] = std::max(right[0], toRight);
-    }
-    if (leftLabel != rightLabel)
-        return left[0] + right[0];
-    return std::max<Number>(left[0] + right[1], left[1] + right[0]);
+    return mostOfTwoLabels<Number>(
+        k, [&](Index c) { return last[c]; }, [&](Index c) { return total[c] - first[c]; });
 }
 
 // What the best split inside the block gets right, or `best` if that is more.

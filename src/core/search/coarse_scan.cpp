@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "search/two_labels.h"
+
 namespace hardwood::search
 {
 template <class Number>
@@ -108,25 +110,9 @@ template <class Number>
 Weight CoarseScan<Number>::mostInside(Index side, Index block) const
 {
     auto const nClasses = problem_.nClasses;
-    // The two largest of each side, and whose the largest is.
-    std::array<Weight, 2> left{0, 0};
-    std::array<Weight, 2> right{0, 0};
-    Index leftLabel = -1;
-    Index rightLabel = -1;
-    for (Index c = 0; c < nClasses; ++c)
-    {
-        auto const toLeft = left_[(block + 1) * nClasses + c].of(side);
-        auto const toRight = right_[block * nClasses + c].of(side);
-        leftLabel = toLeft > left[0] ? c : leftLabel;
-        left[1] = std::max(left[1], std::min(left[0], toLeft));
-        left[0] = std::max(left[0], toLeft);
-        rightLabel = toRight > right[0] ? c : rightLabel;
-        right[1] = std::max(right[1], std::min(right[0], toRight));
-        right[0] = std::max(right[0], toRight);
-    }
-    if (leftLabel != rightLabel)
-        return left[0] + right[0];
-    return std::max(left[0] + right[1], left[1] + right[0]);
+    return mostOfTwoLabels<Weight>(
+        nClasses, [&](Index c) { return left_[(block + 1) * nClasses + c].of(side); },
+        [&](Index c) { return right_[block * nClasses + c].of(side); });
 }
 
 // The ends of a side's samples in all blocks where a split may get more than that right, in order: by rank, lower ends

@@ -12,8 +12,6 @@
 // whose bound exceeds the best boundary are collected in another pass and looked at in order, which is exact.
 #pragma once
 
-#include <array>
-
 #include "search/placed_ranks.h"
 #include "search/sides.h"
 #include "search/tree.h"
