@@ -24,6 +24,10 @@ struct Rounding
 {
     double relative;
     double least;
+
+    // The least spacing, or somewhat more: for limits that may be generous. That of doubles is no normal number, and
+    // processors take a hundred times as long to multiply by those.
+    [[nodiscard]] double generousLeast() const { return std::max(least, std::numeric_limits<double>::min()); }
 };
 
 // The distance from a number >= 0 to the next larger one; the largest number stands for all beyond it.
@@ -117,7 +121,7 @@ struct LazyBox
     [[nodiscard]] static bool isNear(double distance, double x, double radius, Rounding rounding)
     {
         constexpr double unit = std::numeric_limits<double>::epsilon();
-        return distance <= (2e-9 + 8 * unit * rounding.relative) * (std::abs(x) + radius) + 8 * rounding.least;
+        return distance <= (2e-9 + 8 * unit * rounding.relative) * (std::abs(x) + radius) + 8 * rounding.generousLeast();
     }
 
     [[nodiscard]] bool left(FloatNode const &node, Index) const

@@ -555,8 +555,10 @@ def sort_events(
     None if the control stopped it.
     """
 
-def events_of_samples(events: EventArray, finite: IntArray, samples: IntArray) -> tuple[EventArray, IntArray]:
-    """Return the events of some samples, numbered as in `samples`, and which of them are finite."""
+class EventLists:
+    """The sorted events of all features (`sort_events`), for any number of trees."""
+
+    def __init__(self, events: EventArray, finite: IntArray, label: IntArray) -> None: ...
 
 def gaps_behind(
     low: FloatArray,
@@ -566,10 +568,11 @@ def gaps_behind(
     group: IntArray,
     rounding: FloatArray,
     values: FloatArray,
+    events: EventLists,
     feature: IntArray,
-    name: IntArray,
+    place: IntArray,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return, for each named event of a feature, the largest end or value of its rank and the smallest of the next."""
+    """Return the largest end or value of the rank of each event at a place, and the smallest of the next rank."""
 
 # Thresholds at maximum margin, see `hardwood.tree.conversion`.
 
@@ -613,6 +616,7 @@ def place_gaps(
     values: FloatArray,
     is_question: BoolArray,
     is_whole: BoolArray,
+    events: EventLists | None = None,
 ) -> PlacedNodes | None:
     """As `place_ranks`, for splits in gaps; None where the ends around a gap count as one."""
 
@@ -675,12 +679,10 @@ def step_extremes(
 def boosting_loss(margin: FloatArray, exponential: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the loss of margins and its first two derivatives."""
 
-# Greedy learners: feature, threshold (the name of the event before it, or its index), left, right and label of nodes.
+# Greedy learners: feature, threshold (the place of the event before it, or its index), left, right and label of nodes.
 
 def grow_on_impurity(
-    events: EventArray,
-    finite: IntArray,
-    label: IntArray,
+    events: EventLists,
     weight: FloatArray,
     n_classes: int,
     max_depth: int,
@@ -693,9 +695,9 @@ def grow_on_impurity(
     control: Control | None = None,
     min_weight_leaf: float = 0.0,
 ) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArray]:
-    """Grow a tree on the impurity under attack ("groot", "chen-gini", "chen-entropy"); the events are reordered.
+    """Grow a tree on the impurity under attack ("groot", "chen-gini", "chen-entropy").
 
-    Stopped, the nodes still open become leaves.
+    Samples of weight 0 take no part. Stopped, the nodes still open become leaves.
     """
 
 def grow_on_errors(

@@ -10,7 +10,7 @@ import pytest
 
 from core.cases import random_ranks, random_weights
 from hardwood import _core
-from hardwood.arrays import FloatArray, IntArray
+from hardwood.arrays import FloatArray, Int32Array, IntArray
 
 
 def impurity(side: FloatArray, entropy: bool) -> float:
@@ -30,7 +30,7 @@ class ImpurityTwin:
     ) -> None:
         self.criterion, self.classes, self.robust_weight = criterion, np.arange(n_classes), robust_weight
         self.weight, self.label = weight, label
-        self.rounded = np.rint if (weight == 1).all() else lambda x: x
+        self.rounded = np.rint if np.isin(weight, (0, 1)).all() else lambda x: x
 
     def totals(self, chosen: IntArray) -> FloatArray:
         return np.array([self.weight[chosen[self.label[chosen] == c]].sum() for c in self.classes])
@@ -62,22 +62,38 @@ class ImpurityTwin:
 
 def check_impurity(rng: np.random.Generator) -> None:
     n, p, n_classes = (int(k) for k in rng.integers(1, [14, 4, 4]))
-    lower, upper = random_ranks(rng, n, p, 8)
+    check_growth(rng, random_ranks(rng, n, p, 8), n_classes, random_weights(rng, n), 13)
+
+
+def check_bootstrap(rng: np.random.Generator) -> None:
+    """Two classes with whole weights, and so many samples that thresholds are passed over in blocks."""
+    n, p, most = int(rng.integers(40, 200)), int(rng.integers(1, 4)), int(rng.choice([20, 300]))
+    weight = rng.poisson(1, n).astype(float) if rng.random() < 0.7 else np.ones(n)
+    lower = rng.integers(0, most, (n, p)).astype(np.int32)
+    boxes = lower, (lower + rng.integers(0, most // 10, (n, p))).astype(np.int32)
+    check_growth(rng, boxes, 2, weight, 2 * most)
+
+
+def check_growth(
+    rng: np.random.Generator, boxes: tuple[Int32Array, Int32Array], n_classes: int, weight: FloatArray, n_ranks: int
+) -> None:
+    lower, upper = boxes
+    (n, p), label = lower.shape, rng.integers(0, n_classes, len(lower))
     value = rng.integers(lower, upper + 1)
-    label, weight = rng.integers(0, n_classes, n), random_weights(rng, n)
     ends = np.stack([lower, value, upper])
     kind, sample = np.divmod(np.arange(3 * n), n)
     order = [np.argsort(ends[:, :, j].ravel(), kind="stable") for j in range(p)]
     code = np.stack([16 * sample[o] + 2 * kind[o] + (label[sample[o]] == 1) for o in order])
     ranks = np.stack([ends[:, :, j].ravel()[o] for j, o in enumerate(order)])
     events = (code + 8 * (np.diff(ranks, axis=1, prepend=-2) > 0)).astype(np.uint32)
-    finite = np.stack([np.sum(ranks < 0, axis=1), np.sum(ranks < 13, axis=1)], axis=1)
+    finite = np.stack([np.sum(ranks < 0, axis=1), np.sum(ranks < n_ranks, axis=1)], axis=1)
     criterion = ["groot", "chen-gini", "chen-entropy"][int(rng.integers(3))]
     robust_weight = float(rng.choice([0.0, 0.5, 1.0]))
-    given = finite, label, weight, n_classes, int(rng.integers(0, 4)), 2, 1, p, robust_weight, criterion, 0
+    lists = _core.EventLists(events, finite, label)
+    given = lists, weight, n_classes, int(rng.integers(0, 4)), 2, 1, p, robust_weight, criterion, 0
     least = float(rng.choice([0, 0.1, 0.3])) * weight.sum()
-    limited = _core.grow_on_impurity(events.copy(), *given, min_weight_leaf=least)
-    feature, name, left, right, leaf = _core.grow_on_impurity(events, *given)
+    limited = _core.grow_on_impurity(*given, min_weight_leaf=least)
+    feature, place, left, right, leaf = _core.grow_on_impurity(*given)
     twin = ImpurityTwin(criterion, n_classes, robust_weight, weight, label)
 
     def check(node: int, here: IntArray, inside: dict[int, tuple[int, int]], limited_node: int | None) -> None:
@@ -88,13 +104,13 @@ def check_impurity(rng: np.random.Generator) -> None:
             return
         scores = {}
         for j in range(p):
-            lowest, highest = inside.get(j, (-1, 12))
+            lowest, highest = inside.get(j, (-1, n_ranks - 1))
             values = np.unique(ends[:, here, j])
             for t, following in pairwise(values):
-                if following < 13 and max(lowest, -1) < t < highest:
+                if following < n_ranks and max(lowest, -1) < t < highest:
                     scores[j, int(t)] = twin.placed(here, ends[:, :, j], t)[0]
         j = int(feature[node])
-        t = int(ends[name[node] % 4, name[node] // 4, j])
+        t = int(ranks[j, place[node]])
         assert scores[j, t] <= min(scores.values()) + 1e-9
         _, balance = twin.placed(here, ends[:, :, j], t)
         goes_left = {i: ends[1, i, j] <= t for i in here}
@@ -107,7 +123,7 @@ def check_impurity(rng: np.random.Generator) -> None:
             if enters or leaves:
                 goes_left[i] = enters
                 balance[label[i]] += -weight[i] if enters else weight[i]
-        lowest, highest = inside.get(j, (-1, 12))
+        lowest, highest = inside.get(j, (-1, n_ranks - 1))
         sides = [np.array([i for i in here if goes_left[i] == is_left]) for is_left in (True, False)]
         below: list[int | None] = [None, None]
         if limited_node is not None:
@@ -115,12 +131,12 @@ def check_impurity(rng: np.random.Generator) -> None:
             lightest = min(float(weight[side].sum()) for side in sides)
             assert is_split == (lightest >= least) or lightest == pytest.approx(least)
             if is_split:
-                assert [limited[k][limited_node] for k in (0, 1)] == [j, name[node]]
+                assert [limited[k][limited_node] for k in (0, 1)] == [j, place[node]]
                 below = [int(limited[k][limited_node]) for k in (2, 3)]
         check(int(left[node]), sides[0], {**inside, j: (lowest, t)}, below[0])
         check(int(right[node]), sides[1], {**inside, j: (t, highest)}, below[1])
 
-    check(0, np.arange(n), {}, 0)
+    check(0, np.flatnonzero(weight), {}, 0)
 
 
 def check_errors(rng: np.random.Generator) -> None:
@@ -186,7 +202,7 @@ def check_errors(rng: np.random.Generator) -> None:
         pending.append((children[0], goes[0], {**inside, j: (lowest, t)}))
 
 
-@pytest.mark.parametrize("check", [check_impurity, check_errors])
+@pytest.mark.parametrize("check", [check_impurity, check_bootstrap, check_errors])
 @pytest.mark.parametrize("seed", range(100))
 def test_every_split_is_the_best_of_its_node(check: object, seed: int) -> None:
     check(np.random.default_rng(seed))

@@ -98,31 +98,26 @@ def check_events(rng: np.random.Generator) -> None:
     found = _core.sort_events(*fixed(lower, upper, rounding), x, label)
     assert found is not None
     events, finite = found
-    chosen = rng.permutation(n)[: int(rng.integers(0, n + 1))]
-    part, part_finite = _core.events_of_samples(events, finite, chosen)
-    new = {int(i): k for k, i in enumerate(chosen)}
+    lists = _core.EventLists(events, finite, label)
     for j in range(p):
         columns = ((lower[:, j], LOWER), (x[:, j], VALUE), (upper[:, j], UPPER))
         ends = in_order(columns, x[:, j])
         rank = ranked(ends, x[:, j], rounding[:, j])
-        of_all = [(i, kind, r, number) for (number, kind, i), r in zip(ends, rank, strict=True)]
-        of_some = [(new[i], kind, r, number) for i, kind, r, number in of_all if i in new]
-        for listed, own_label, row, numbers in (
-            (of_all, label, events[j], finite[j]),
-            (of_some, label[chosen], part[j], part_finite[j]),
-        ):
-            code = [16 * i + 2 * kind + int(own_label[i] == 1) for i, kind, *_ in listed]
-            assert (row & ~np.uint32(8)).tolist() == code
-            begins = [b[2] != a[2] for a, b in pairwise(listed)]
-            assert (row & 8 > 0).tolist()[1:] == begins
-            below = sum(number == -np.inf for *_, number in listed)
-            assert numbers.tolist() == [below, len(listed) - sum(number == np.inf for *_, number in listed)]
-        i, kind, asked, number = of_all[int(rng.integers(3 * n))]
+        listed = [(i, kind, r, number) for (number, kind, i), r in zip(ends, rank, strict=True)]
+        assert (events[j] & ~np.uint32(8)).tolist() == [
+            16 * i + 2 * kind + int(label[i] == 1) for i, kind, *_ in listed
+        ]
+        assert (events[j] & 8 > 0).tolist()[1:] == [b[2] != a[2] for a, b in pairwise(listed)]
+        below = sum(number == -np.inf for *_, number in listed)
+        assert finite[j].tolist() == [below, 3 * n - sum(number == np.inf for *_, number in listed)]
+        place = int(rng.integers(3 * n))
+        _, _, asked, number = listed[place]
         if not np.isfinite(number):
             continue
-        last, first = _core.gaps_behind(*fixed(lower, upper, rounding), x, np.array([j]), np.array([4 * i + kind]))
-        assert last == max(number for *_, r, number in of_all if r == asked)
-        assert first == min((number for *_, r, number in of_all if r == asked + 1), default=np.inf)
+        given = np.array([j]), np.array([place])
+        last, first = _core.gaps_behind(*fixed(lower, upper, rounding), x, lists, *given)
+        assert last == max(number for *_, r, number in listed if r == asked)
+        assert first == min((number for *_, r, number in listed if r == asked + 1), default=np.inf)
 
 
 @pytest.mark.parametrize("check", [check_ranks, check_events])
@@ -157,7 +152,7 @@ def test_what_does_not_fit_is_refused() -> None:
     found = _core.sort_events(*fixed(x, x), x, label)
     assert found is not None
     events, finite = found
-    one = np.zeros(1, np.int64)
+    lists, one = _core.EventLists(events, finite, label), np.zeros(1, np.int64)
     for wrong in (
         lambda: _core.rank_ends(*fixed(x[:3], x), x),
         lambda: _core.rank_ends(*fixed(x, x), x * np.nan),
@@ -167,13 +162,15 @@ def test_what_does_not_fit_is_refused() -> None:
         lambda: _core.rank_ends(*fixed(x, x, np.ones((1, 2))), x),
         lambda: _core.sort_events(*fixed(x, x), x, label[:2]),
         lambda: _core.sort_events(*fixed(x, x), x - np.inf, label),
-        lambda: _core.events_of_samples(events, finite, np.array([4])),
-        lambda: _core.events_of_samples(events, finite, np.array([1, 1])),
-        lambda: _core.events_of_samples(events, finite + 1, np.array([1])),
-        lambda: _core.events_of_samples(np.full_like(events, 900), finite, np.array([1])),
-        lambda: _core.gaps_behind(*fixed(x, x), x, one + 2, one),
-        lambda: _core.gaps_behind(*fixed(x, x), x, one, one + 16),
-        lambda: _core.gaps_behind(*fixed(x, x), x, one, one + 3),
+        lambda: _core.EventLists(events, finite + 1, label),
+        lambda: _core.EventLists(events, finite, label[:3]),
+        lambda: _core.EventLists(events[:, :9].copy(), finite, label),
+        lambda: _core.EventLists(events, finite, label + 1),
+        lambda: _core.EventLists(np.full_like(events, 900), finite, label),
+        lambda: _core.gaps_behind(*fixed(x, x), x, lists, one + 2, one),
+        lambda: _core.gaps_behind(*fixed(x, x), x, lists, one, one + 12),
+        lambda: _core.gaps_behind(*fixed(x, x), x, lists, one, one[:0]),
+        lambda: _core.gaps_behind(*fixed(x[:3], x[:3]), x[:3], lists, one, one),
         lambda: _core.cluster_ends(np.zeros((4, 2), np.int32), np.zeros((4, 2), np.int32), one + 9, *fixed(x, x)),
         lambda: _core.cluster_ends(np.zeros((4, 1), np.int32), np.zeros((4, 1), np.int32), one, *fixed(x, x)),
     ):

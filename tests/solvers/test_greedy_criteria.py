@@ -12,7 +12,7 @@ from hypothesis import given, settings
 
 from hardwood import GreedyRobustTreeClassifier, InvalidInputError, Problem, solve
 from hardwood.data import datasets
-from hardwood.solvers.greedy import Events, GreedyLearner
+from hardwood.solvers.greedy import GreedyLearner
 from hardwood.tree.reach import objective
 from oracle import TinyProblem, optimal_objective
 from strategies import problem_of, tiny_problems
@@ -205,17 +205,6 @@ def test_features_are_drawn_until_one_gains(options: dict[str, Any]) -> None:
         for many in (1, 2, 8):
             model = GreedyRobustTreeClassifier(2, attack=0.1, max_features=many, random_state=seed, **options).fit(X, y)
             assert model.adversarial_score(X, y) == 1, (seed, many)
-
-
-def test_events_of_some_samples_are_those_of_a_problem_without_the_others() -> None:
-    problem = random_problem(3)
-    chosen = np.array([1, 4, 5, 9])
-    part, _ = Events.sort(problem).of_samples(chosen)
-    fields = ("values", "lower", "upper", "label", "weight")
-    alone = Events.sort(problem.replace(**{name: getattr(problem, name)[chosen] for name in fields}))
-    # Whether the first one begins a rank nobody asks.
-    np.testing.assert_array_equal(part[:, 1:], alone.event[:, 1:])
-    np.testing.assert_array_equal(part[:, 0] | 8, alone.event[:, 0] | 8)
 
 
 def test_a_criterion_that_is_misused_says_what_would_be_right() -> None:

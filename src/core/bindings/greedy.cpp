@@ -52,31 +52,19 @@ Criterion criterionOf(std::string const &name)
     return Criterion::chenEntropy;
 }
 
-void requireEvents(Grid<Event const> events, Span<Index const> label)
+nb::tuple pyGrowOnImpurity(EventLists const &lists, In<double, 1> weight, Index nClasses, Index maxDepth,
+                           Index minSamplesSplit, Index minSamplesLeaf, Index maxFeatures, double robustWeight,
+                           std::string const &criterion, std::uint32_t seed, Control *control, double minWeightLeaf)
 {
-    require(events.columns() == 3 * label.size(), "events must be of shape (n_features, 3 n)");
-    require(areEventsOf(events, label),
-            "events must be the lower end, the value and the upper end of every sample, in this order, with its class");
-}
-
-nb::tuple pyGrowOnImpurity(Out<std::uint32_t, 2> given, In<Index, 2> finite, In<Index, 1> label, In<double, 1> weight,
-                           Index nClasses, Index maxDepth, Index minSamplesSplit, Index minSamplesLeaf,
-                           Index maxFeatures, double robustWeight, std::string const &criterion, std::uint32_t seed,
-                           Control *control, double minWeightLeaf)
-{
-    auto const events = eventsIn(given);
-    auto const nFeatures = events.rows();
+    auto const events = lists.events();
     auto const weights = spanOf(weight);
-    requireSamples(spanOf(label), weights, events.columns() / 3, nClasses);
+    requireSamples(lists.label(), weights, events.columns() / 3, nClasses);
     GrowthLimits const limits{maxDepth, minSamplesSplit, minSamplesLeaf, maxFeatures, minWeightLeaf};
-    requireLimits(limits, nFeatures);
-    require(nFeatures >= 1, "there must be a feature");
+    requireLimits(limits, events.rows());
     require(robustWeight >= 0.0 && robustWeight <= 1.0, "robust_weight must be between 0 and 1");
     auto const which = criterionOf(criterion);
-    requireEvents(events, spanOf(label));
-    bool const whole = std::all_of(weights.begin(), weights.end(), [](double w) { return w == 1.0; });
-    ImpurityProblem const problem{events, finiteIn(finite, events), spanOf(label), weights, nClasses, robustWeight,
-                                  whole};
+    bool const whole = std::all_of(weights.begin(), weights.end(), [](double w) { return w == 1.0 || w == 0.0; });
+    ImpurityProblem const problem{events, lists.finite(), lists.label(), weights, nClasses, robustWeight, whole};
     GrowingTree tree(0);
     {
         nb::gil_scoped_release unlocked;
@@ -123,16 +111,18 @@ nb::tuple pyGrowOnErrors(In<std::int32_t, 2> lower, In<std::int32_t, 2> upper, I
 
 void bindGreedy(nb::module_ &m)
 {
-    m.def(
-        "grow_on_impurity", pyGrowOnImpurity, array("events"), array("finite"), array("label"), array("weight"),
-        nb::arg("n_classes"), nb::arg("max_depth"), nb::arg("min_samples_split"), nb::arg("min_samples_leaf"),
-        nb::arg("max_features"), nb::arg("robust_weight"), nb::arg("criterion"), nb::arg("seed"),
-        nb::arg("control").none() = nb::none(), nb::arg("min_weight_leaf") = 0.0,
-        "Grow a tree on the impurity under attack (\"groot\", \"chen-gini\", \"chen-entropy\"); return feature, name "
-        "of "
-        "the last event before the threshold (4 * sample + kind), left, right and label of its nodes. Events are codes "
-        "``16 * sample + 8 * (begins a rank) + 2 * kind + (label == 1)`` (kind 0 lower end, 1 value, 2 upper end), in "
-        "order; they are reordered. Stopped, the nodes still open become leaves.");
+    nb::class_<EventLists>(m, "EventLists", "The sorted events of all features.")
+        .def(nb::init<In<std::uint32_t, 2>, In<Index, 2>, In<Index, 1>>(), array("events"), array("finite"),
+             array("label"),
+             "Check and keep events, codes ``16 * sample + 8 * (begins a rank) + 2 * kind + (label == 1)`` (kind 0 "
+             "lower end, 1 value, 2 upper end), in order, and which of them are at finite numbers.");
+    m.def("grow_on_impurity", pyGrowOnImpurity, nb::arg("events"), array("weight"), nb::arg("n_classes"),
+          nb::arg("max_depth"), nb::arg("min_samples_split"), nb::arg("min_samples_leaf"), nb::arg("max_features"),
+          nb::arg("robust_weight"), nb::arg("criterion"), nb::arg("seed"), nb::arg("control").none() = nb::none(),
+          nb::arg("min_weight_leaf") = 0.0,
+          "Grow a tree on the impurity under attack (\"groot\", \"chen-gini\", \"chen-entropy\"); return feature, "
+          "place of the last event before the threshold, left, right and label of its nodes. Samples of weight 0 take "
+          "no part. Stopped, the nodes still open become leaves.");
     m.def("grow_on_errors", pyGrowOnErrors, array("lower_rank"), array("upper_rank"), array("offset"), array("first"),
           array("last"), array("label"), array("weight"), nb::arg("n_classes"), nb::arg("max_depth"),
           nb::arg("min_samples_split"), nb::arg("min_samples_leaf"), nb::arg("max_features"), nb::arg("seed"),

@@ -1,474 +1,436 @@
 #include "greedy/impurity.h"
 
-#include <limits>
 #include <numeric>
+#include <utility>
 
-#include "greedy/placement.h"
+#include "greedy/threshold_scan.h"
 #include "rng.h"
 
 namespace hardwood
 {
 namespace
 {
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double noGain = 1e-12;  // a split must lower the impurity by more than rounding errors do
 
-struct Candidate
+// In which open node a sample is, with its weight where that is a small whole number.
+class SampleState
 {
-    double score = infinity;
-    Index feature = -1;
-    Index place = -1;  // of the last event before the threshold, in the segment
-};
-
-// Which thresholds of a feature a node may take, by places of its events there. By the splits above it, the last event
-// before a threshold is one from `begin` up to `end`, both between ranks, and the next one is at a finite number.
-struct Window
-{
-    Index begin;
-    Index end;
-    Index finiteEnd;
-};
-
-// A part of one feature's events, and which thresholds a node may take there: those behind an event from `begin` up to
-// `end` whose next one begins a rank.
-struct Segment
-{
-    Span<Event const> events;
-    Index begin;
-    Index end;
-
-    Segment(Span<Event const> events, Window window)
-        : events(events), begin(window.begin), end(std::min(window.end, window.finiteEnd - 1))
-    {
-    }
-
-    [[nodiscard]] bool hasThresholdBehind(Index k) const { return k >= begin && events[k + 1].beginsRank(); }
-};
-
-// As std::min and std::max, which return references and so keep compilers from working on several numbers at once.
-constexpr double lesser(double a, double b)
-{
-    return a < b ? a : b;
-}
-
-constexpr double greater(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-// Half the weighted impurity of a split of two classes: a0 and a1 samples on the left, the others on the right.
-// Concave, with slopes between -1 and 1 in both: g(a0, a1) = a0 a1 / (a0 + a1) has the slopes (a1 / (a0 + a1))^2 and
-// (a0 / (a0 + a1))^2, and the right side is g of what is left over. A side without samples costs nothing: 0 / 1.
-constexpr double halfImpurity(double a0, double a1, double total0, double total1)
-{
-    double const b0 = total0 - a0, b1 = total1 - a1;
-    return a0 * a1 / greater(a0 + a1, 1.0) + b0 * b1 / greater(b0 + b1, 1.0);
-}
-
-// How many events of each kind and class were passed, at the number 0..7 that ends an event's code.
-using EventCounts = std::array<double, 8>;
-
-// Groot's scan of one feature for two classes of unweighted samples. The general scan spends its time on looking up
-// samples; here an event carries its class, and the totals, which no threshold changes, are divided by once.
-//
-// Events are passed in blocks. From what was passed before a block and behind it follows a bound on all its scores;
-// only where that is not above the best score so far, its thresholds are collected and scored: a loop without a branch,
-// which works on several of them at once. The bound: of class c, at least l and at most r samples can be on the left at
-// any threshold of the block, where l were surely left behind the block, and r could be before it. Where l <= r the
-// attacker may choose; where l > r some number between r and l is possible at each threshold. So the attacker can force
-// the least, over those intervals, of the most that his choices give, and since the impurity is concave the least
-// stands in a corner. Groot's placement is the worst one but for rounding half a sample of each class, and slopes are
-// at most 1:
-//
-//     score >= bound - 1.
-class TwoClassScan
-{
-    static constexpr std::size_t most = 64;
-    static constexpr double rounding = 1.0 + 1e-6;
-
-    double total0_, total1_;
-    // Of each threshold and class: certainly left, left as it stands, not certainly right; and its place and score.
-    // Zero at first: the last ones may be fewer, and are scored all the same.
-    std::array<double, most> left0_{}, stands0_{}, reach0_{}, left1_{}, stands1_{}, reach1_{}, score_{};
-    std::array<Index, most> place_{};
-    std::size_t size_ = 0;
-    Candidate best_;
-
-    // Scores are impurities times half the weight of the node.
-    void scoreAll()
-    {
-        double const inverse0 = 1.0 / total0_, inverse1 = 1.0 / total1_;
-        double const inverseSquares = 1.0 / (total0_ * total0_ + total1_ * total1_);
-        for (std::size_t k = 0; k != most; ++k)
-        {
-            double const low = greater(left0_[k] * inverse0, left1_[k] * inverse1);
-            double const high = lesser(reach0_[k] * inverse0, reach1_[k] * inverse1);
-            double const stands = (total0_ * stands0_[k] + total1_ * stands1_[k]) * inverseSquares;
-            // The nearest to `stands` between low and high, or midway where low > high, as in `Groot::place`.
-            double const share = 0.5 * (lesser(greater(stands, low), high) + greater(lesser(stands, high), low));
-            // What moves is rounded, as there, and not what is on the left: halves go to the even number.
-            double const moved0 = roundHalfEven(share * total0_ - left0_[k]);
-            double const moved1 = roundHalfEven(share * total1_ - left1_[k]);
-            double const a0 = lesser(greater(moved0 + left0_[k], left0_[k]), reach0_[k]);
-            double const a1 = lesser(greater(moved1 + left1_[k], left1_[k]), reach1_[k]);
-            score_[k] = halfImpurity(a0, a1, total0_, total1_);
-        }
-    }
-
-    void takeBest()
-    {
-        scoreAll();
-        for (std::size_t k = 0; k != size_; ++k)
-            if (score_[k] < best_.score)
-                best_ = {score_[k], -1, place_[k]};
-        size_ = 0;
-    }
-
-    // What every score is at least, but for `rounding`, between two places of the scan.
-    [[nodiscard]] double boundBetween(EventCounts const &before, EventCounts const &behind) const
-    {
-        double const left0 = behind[Event::upper], reach0 = before[Event::lower];
-        double const left1 = behind[Event::upper + 1], reach1 = before[Event::lower + 1];
-        if (left0 <= reach0 && left1 <= reach1)
-        {
-            double const low = greater(left0 / total0_, left1 / total1_);
-            double const high = lesser(reach0 / total0_, reach1 / total1_);
-            double const share = 0.5 * (low + high);  // where low <= high any share is as bad
-            return halfImpurity(lesser(greater(share * total0_, left0), reach0),
-                                lesser(greater(share * total1_, left1), reach1), total0_, total1_);
-        }
-        // Who may choose takes the middle: one of his choices.
-        auto const corners = [](double left, double reach) {
-            return left <= reach ? std::array{0.5 * (left + reach), 0.5 * (left + reach)} : std::array{reach, left};
-        };
-        double least = infinity;
-        for (double const a0 : corners(left0, reach0))
-            for (double const a1 : corners(left1, reach1))
-                least = lesser(least, halfImpurity(a0, a1, total0_, total1_));
-        return least;
-    }
-
-    // Pass the events begin, ..., end - 1, of which there are at most `most`.
-    static void pass(Span<Event const> events, EventCounts &counts)
-    {
-        std::uint64_t byCode = 0;  // eight numbers of eight bits
-        for (Event const event : events)
-            byCode += std::uint64_t{1} << (8 * event.kindAndClass());
-        for (std::size_t code = 0; code != counts.size(); ++code)
-            counts[code] += static_cast<double>(byCode >> (8 * code) & 255);
-    }
-
-    // Collect the thresholds behind the events begin, ..., end - 1 of the segment, to be scored.
-    void collect(Segment const &segment, Index begin, Index end, EventCounts counts)
-    {
-        if (size_ + static_cast<std::size_t>(end - begin) > most)
-            takeBest();
-        for (Index k = begin; k < end; ++k)
-        {
-            counts[segment.events[k].kindAndClass()] += 1.0;
-            if (!segment.hasThresholdBehind(k))
-                continue;
-            left0_[size_] = counts[Event::upper];
-            left1_[size_] = counts[Event::upper + 1];
-            stands0_[size_] = counts[Event::value];
-            stands1_[size_] = counts[Event::value + 1];
-            reach0_[size_] = counts[Event::lower];
-            reach1_[size_] = counts[Event::lower + 1];
-            place_[size_] = k;
-            ++size_;
-        }
-    }
+    std::uint32_t code_ = 0;  // 256 * number + weight
 
 public:
-    TwoClassScan(double total0, double total1) : total0_(total0), total1_(total1) {}
+    static constexpr std::uint32_t closed = 0;  // the number of those in no open node
+    static constexpr Index mostNodes = (1 << 24) - 1;
 
-    // The best threshold of a feature that is better than an impurity.
-    Candidate best(Segment const &segment, double known)
+    SampleState() = default;
+    SampleState(Index number, std::uint32_t weight) : code_(static_cast<std::uint32_t>(number) << 8 | weight) {}
+    [[nodiscard]] std::uint32_t number() const { return code_ >> 8; }
+    [[nodiscard]] std::uint32_t weight() const { return code_ & 255; }
+};
+
+// What one node holds.
+template <Index classes>
+struct Held
+{
+    Index size = 0;
+    ClassWeights<classes> totals;
+
+    explicit Held(Index nClasses) : totals(nClasses) {}
+
+    [[nodiscard]] double weight() const
     {
-        double const toBeat = 0.5 * known * (total0_ + total1_);
-        EventCounts counts{};
-        for (Index begin = 0, end = 0; begin < segment.end; begin = end)
-        {
-            end = std::min(begin + static_cast<Index>(most), segment.end);
-            EventCounts behind = counts;
-            pass(segment.events.part(begin, end - begin), behind);
-            if (end > segment.begin &&
-                boundBetween(counts, behind) - rounding <= lesser(toBeat, best_.score) * (1.0 + 1e-9))
-                collect(segment, begin, end, counts);
-            counts = behind;
-        }
-        takeBest();
-        best_.score = 2.0 * best_.score / (total0_ + total1_);
-        return best_;
+        double sum = 0.0;
+        for (Index c = 0; c != totals.size(); ++c)
+            sum += totals[c];
+        return sum;
+    }
+
+    [[nodiscard]] Index heaviest() const
+    {
+        Index heaviest = 0;
+        for (Index c = 0; c != totals.size(); ++c)
+            if (totals[c] > totals[heaviest])
+                heaviest = c;
+        return heaviest;
     }
 };
 
-template <class CriterionOf, Index classes>
+// A node that may be split, and the best split so far.
+template <Index classes>
+struct OpenNode
+{
+    Index node;
+    Held<classes> held;
+    double impurity;
+    std::vector<Index> order{};  // of the features, those drawn first
+    Index looked = 0;            // at so many of them
+    Candidate best{};
+    Index position = 0;  // of its feature in that order
+
+    [[nodiscard]] bool gains() const { return best.feature >= 0 && impurity - best.score > noGain; }
+    [[nodiscard]] bool isDone(Index nFeatures) const { return looked == nFeatures || (looked > 0 && gains()); }
+};
+
+template <class CriterionOf, Index classes, class Scorer>
 class ImpurityGrowth
 {
+    // Where the events of one node wait until they are a block.
+    struct Lane
+    {
+        std::uint32_t begin;
+        std::uint32_t next;
+        std::uint32_t end;
+        std::uint32_t step;  // 1, or 0 for the lane of all those who do not look at the feature
+        std::uint32_t lastRank = 0;
+    };
+    static constexpr Index eventsPerLook = 1 << 20;  // at the clock: some milliseconds
+
     ImpurityProblem const &problem_;
     GrowthLimits limits_;
     Control &control_;
     Random random_;
+    Scorer scorer_;
     GrowingTree tree_;
-    ClassWeights<classes> totals_;
-    Standing<classes> standing_;
-    Placement<classes> placement_;
-    Array<std::uint8_t> goesLeft_;  // by sample, 1 or 0
-    Array<Event> buffer_;
-    Array<Index> order_;  // of the features, those drawn first
+    std::vector<Index> rankBegin_;  // of each split: the first place of the rank before its threshold
+    Array<SampleState> state_;
+    Array<std::uint8_t> goesLeft_;           // by sample, 1 or 0
+    std::vector<OpenNode<classes>> open_;    // the number of the first is 1
+    std::vector<std::uint32_t> laneOf_;      // by number
+    std::vector<std::vector<Index>> asked_;  // by feature: the open nodes that look at it or are split on it
+    std::vector<Lane> lanes_;
+    std::vector<Passed> waiting_;
 
-    // A node that may be split, with its window on each feature.
-    struct OpenNode
+    [[nodiscard]] Index nFeatures() const { return problem_.events.rows(); }
+    [[nodiscard]] Index nSamples() const { return problem_.label.size(); }
+    OpenNode<classes> &openAt(Index k) { return open_[static_cast<std::size_t>(k)]; }
+    std::vector<Index> &askedOf(Index feature) { return asked_[static_cast<std::size_t>(feature)]; }
+
+    // The thresholds of a feature that a node may take, by the splits above it.
+    [[nodiscard]] Window windowOf(Index node, Index feature) const
     {
-        Index node;
-        std::vector<Window> windows;
-
-        Window &windowOn(Index feature) { return windows[static_cast<std::size_t>(feature)]; }
-    };
-
-    [[nodiscard]] Span<Event> segment(Index feature, GrowingNode const &node) const
-    {
-        return problem_.events.row(feature).part(3 * node.begin, 3 * (node.end - node.begin));
-    }
-
-    void pass(Event event)
-    {
-        auto const i = event.sample();
-        auto const c = problem_.label[i];
-        double const w = problem_.weight[i];
-        if (event.kind() == Event::lower)
+        auto const [first, end] = problem_.finite[feature];
+        Window window{first, end, end};
+        for (Index above = tree_[node].parent; above >= 0; node = above, above = tree_[node].parent)
         {
-            standing_.sureRight[c] -= w;
-            standing_.mayEnter[c] += w;
-        }
-        else if (event.kind() == Event::value)
-        {
-            standing_.mayEnter[c] -= w;
-            standing_.mayLeave[c] += w;
-        }
-        else
-        {
-            standing_.mayLeave[c] -= w;
-            standing_.sureLeft[c] += w;
-        }
-    }
-
-    double worstPlacement()
-    {
-        placement_.hold(standing_, problem_.robustWeight, problem_.whole);
-        return CriterionOf::place(placement_, problem_.whole);
-    }
-
-    // Label a node by its heaviest class; whether it is worth splitting.
-    bool label(GrowingNode &node, double &weightHere)
-    {
-        totals_.fill(0.0);
-        for (Event const event : segment(0, node))
-            if (event.kind() == Event::lower)
-                totals_[problem_.label[event.sample()]] += problem_.weight[event.sample()];
-        Index heaviest = 0;
-        weightHere = 0.0;
-        for (Index c = 0; c != totals_.size(); ++c)
-        {
-            weightHere += totals_[c];
-            if (totals_[c] > totals_[heaviest])
-                heaviest = c;
-        }
-        node.label = heaviest;
-        return node.depth < limits_.maxDepth && node.end - node.begin >= limits_.minSamplesSplit &&
-               totals_[heaviest] < weightHere;
-    }
-
-    // The best threshold of a feature, if it is better than the impurity that is known already.
-    Candidate scan(Segment const &segment, double known)
-    {
-        if constexpr (std::is_same_v<CriterionOf, Groot> && classes == 2)
-            if (problem_.whole && problem_.robustWeight == 1.0)
-                return TwoClassScan(totals_[0], totals_[1]).best(segment, known);
-        standing_.allRight(totals_);
-        Candidate best;
-        for (Index k = 0; k < segment.end; ++k)
-        {
-            pass(segment.events[k]);
-            if (!segment.hasThresholdBehind(k))
+            if (tree_[above].feature != feature)
                 continue;
-            double const score = worstPlacement();
-            if (score < best.score)
-                best = {score, -1, k};
+            if (tree_[above].left == node)
+                window.end = std::min(window.end, rankBegin_[static_cast<std::size_t>(above)]);
+            else
+                window.begin = std::max(window.begin, tree_[above].index + 1);
         }
-        return best;
+        return window;
     }
 
-    [[nodiscard]] static bool gains(Candidate const &split, double impurity)
+    // Give lanes to the open nodes that ask for a feature, from 1 on, or take them back.
+    void giveLanes(std::vector<Index> const &nodes)
     {
-        return split.feature >= 0 && impurity - split.score > noGain;
+        std::uint32_t lane = 0;
+        for (Index const k : nodes)
+            laneOf_[static_cast<std::size_t>(k + 1)] = ++lane;
     }
 
-    // The best split of a node of this impurity, one that gains where any feature has such a one; none where the
-    // Control stopped the search.
-    Candidate bestSplit(OpenNode &open, double impurity)
+    void takeLanes(std::vector<Index> const &nodes)
     {
-        Index const nFeatures = problem_.events.rows();
-        Candidate best;
-        for (Index place = 0; place != nFeatures && (place < limits_.maxFeatures || !gains(best, impurity)); ++place)
+        for (Index const k : nodes)
+            laneOf_[static_cast<std::size_t>(k + 1)] = 0;
+    }
+
+    // Let the open nodes that ask for a feature score its thresholds.
+    void beginScan(Index feature)
+    {
+        scorer_.clear();
+        lanes_.assign(1, Lane{0, 0, 2, 0});
+        std::uint32_t begin = 1;
+        for (Index const k : askedOf(feature))
+        {
+            auto const &open = openAt(k);
+            bool const isFirstLook = open.looked <= limits_.maxFeatures;
+            double const known = open.impurity - noGain;
+            scorer_.add(open.held.totals, windowOf(open.node, feature),
+                        isFirstLook ? std::min(open.best.score, known) : known);
+            auto const room = static_cast<std::uint32_t>(std::min(3 * open.held.size, longestBlock));
+            lanes_.push_back({begin, begin, begin + room, 1});
+            begin += room;
+        }
+        if (waiting_.size() < begin)
+            waiting_.resize(begin);
+    }
+
+    void passWaiting(std::size_t lane)
+    {
+        auto &[begin, next, end, step, lastRank] = lanes_[lane];
+        if (next != begin)
+            scorer_.pass(static_cast<Index>(lane) - 1, Span<Passed const>(waiting_).part(begin, next - begin));
+        next = begin;
+    }
+
+    // Hand the events of a feature to the nodes that ask for it. False where the Control stopped it.
+    bool scan(Index feature)
+    {
+        beginScan(feature);
+        giveLanes(askedOf(feature));
+        auto const events = problem_.events.row(feature);
+        std::uint32_t rank = 1;
+        bool isStopped = control_.shouldStopOrPoll();
+        for (Index from = 0; from < events.size() && !isStopped; isStopped = control_.shouldStopOrPoll())
+        {
+            Index const to = std::min(from + eventsPerLook, events.size());
+            for (Index place = from; place != to; ++place)
+            {
+                Event const event = events[place];
+                rank += event.beginning() / Event::begins;
+                SampleState const state = state_[event.sample()];
+                std::size_t const number = laneOf_[state.number()];
+                // Written for all, kept for those that look: nobody can predict which samples they have.
+                Lane &lane = lanes_[number];
+                waiting_[lane.next] = {Scorer::carried(event, state.weight())
+                                           .with(lane.lastRank == rank ? 0U : std::uint32_t{Event::begins}),
+                                       static_cast<std::uint32_t>(place)};
+                lane.lastRank = rank;
+                lane.next += lane.step;
+                if (lane.next == lane.end)
+                    passWaiting(number);
+            }
+            from = to;
+        }
+        for (std::size_t lane = 1; lane < lanes_.size(); ++lane)
+            passWaiting(lane);
+        takeLanes(askedOf(feature));
+        return !isStopped;
+    }
+
+    // Take what a node found on a feature: the best of those looked at first, and of the others the first that gains.
+    void takeFound(OpenNode<classes> &open, Candidate found, Index feature)
+    {
+        Index position = feature;
+        if (!open.order.empty())
+            position = std::find(open.order.begin(), open.order.end(), feature) - open.order.begin();
+        bool const isFirstLook = open.looked <= limits_.maxFeatures;
+        bool const isBetter = isFirstLook
+                                  ? found.score < open.best.score ||
+                                        (found.score == open.best.score && position < open.position)
+                                  : open.impurity - found.score > noGain && (!open.gains() || position < open.position);
+        if (found.place < 0 || !isBetter)
+            return;
+        open.best = {found.score, feature, found.place};
+        open.position = position;
+    }
+
+    // Let every open node look at features, and at more of them while none gains. False where the Control stopped it.
+    bool lookAround()
+    {
+        for (auto &asking : asked_)
+            asking.clear();
+        for (Index k = 0; k != static_cast<Index>(open_.size()); ++k)
+        {
+            auto &open = openAt(k);
+            if (open.isDone(nFeatures()))
+                continue;
+            Index const upTo = std::min(open.looked == 0 ? limits_.maxFeatures : 2 * open.looked, nFeatures());
+            for (; open.looked != upTo; ++open.looked)
+            {
+                if (!open.order.empty())
+                    random_.drawTo(open.looked, open.order);
+                askedOf(open.order.empty() ? open.looked : open.order[static_cast<std::size_t>(open.looked)])
+                    .push_back(k);
+            }
+        }
+        for (Index j = 0; j != nFeatures(); ++j)
+        {
+            if (askedOf(j).empty())
+                continue;
+            if (!scan(j))
+                return false;
+            Index lane = 0;
+            for (Index const k : askedOf(j))
+                takeFound(openAt(k), scorer_.best(lane++), j);
+        }
+        return true;
+    }
+
+    bool findSplits()
+    {
+        auto const isDone = [&](auto const &open) { return open.isDone(nFeatures()); };
+        while (!std::all_of(open_.begin(), open_.end(), isDone))
+            if (!lookAround())
+                return false;
+        return true;
+    }
+
+    // Call `take(place, event, k)` for the events of a feature in the open nodes that ask for it, k the number of a node
+    // among these. False where the Control stopped it.
+    template <class Take>
+    bool eachAsked(Index feature, Take take)
+    {
+        auto const events = problem_.events.row(feature);
+        for (Index from = 0; from < events.size();)
         {
             if (control_.shouldStopOrPoll())
-                return {};
-            if (limits_.maxFeatures < nFeatures)
-                random_.drawTo(place, order_);
-            Index const j = order_[place];
-            Candidate found = scan({segment(j, tree_[open.node]), open.windowOn(j)}, best.score);
-            if (found.score < best.score)
+                return false;
+            Index const to = std::min(from + eventsPerLook, events.size());
+            for (Index place = from; place != to; ++place)
             {
-                found.feature = j;
-                best = found;
+                Event const event = events[place];
+                auto const lane = laneOf_[state_[event.sample()].number()];
+                if (lane > 0)
+                    take(place, event, lane - 1);
             }
+            from = to;
         }
-        return best;
+        return true;
     }
 
-    // Decide for every sample of a node whether it goes left, as the worst placement says: who stands left stays there,
-    // up to the share of its class. The threshold is behind the event at a place. Returns how many do.
-    Index distribute(Span<Event const> events, Index place)
+    // Decide for every sample of the nodes that are split on a feature whether it goes left, as the worst placement
+    // says: who stands left stays there, up to the share of its class. False where the Control stopped it.
+    bool distribute(Index feature)
     {
-        standing_.allRight(totals_);
-        auto const before = events.part(0, place + 1), behind = events.part(place + 1, events.size() - place - 1);
-        for (Event const event : before)
+        std::vector<Standing<classes>> standing;
+        std::vector<Index> threshold;
+        for (Index const k : askedOf(feature))
         {
-            pass(event);
-            goesLeft_[event.sample()] = event.kind() != Event::lower ? 1 : 0;
+            standing.emplace_back(problem_.nClasses);
+            standing.back().allRight(openAt(k).held.totals);
+            threshold.push_back(openAt(k).best.place);
         }
-        for (Event const event : behind)
-            if (event.kind() == Event::lower)
-                goesLeft_[event.sample()] = 0;
-        worstPlacement();
-        ClassWeights<classes> balance = placement_.moved;  // what is still to be moved left, by class
-        for (Index c = 0; c != balance.size(); ++c)
-            balance[c] -= placement_.staysLeft[c];
-        for (Event const event : before)
+        giveLanes(askedOf(feature));
+        auto const stand = [&](Index place, Event event, std::size_t k)
         {
-            auto const i = event.sample();
+            Index const i = event.sample();
+            if (place <= threshold[k])
+                passEvent(standing[k], event.kind(), problem_.label[i], problem_.weight[i]);
+            if (place <= threshold[k] || event.kind() == Event::lower)
+                goesLeft_[i] = place <= threshold[k] && event.kind() != Event::lower ? 1 : 0;
+        };
+        bool isFinished = eachAsked(feature, stand);
+        std::vector<ClassWeights<classes>> balance;  // what is still to be moved left, by class
+        for (auto const &one : standing)
+        {
+            Placement<classes> placement(problem_.nClasses);
+            placement.hold(one, problem_.robustWeight, problem_.whole);
+            CriterionOf::place(placement, problem_.whole);
+            balance.push_back(placement.moved);
+            for (Index c = 0; c != placement.moved.size(); ++c)
+                balance.back()[c] -= placement.staysLeft[c];
+        }
+        auto const move = [&](Index place, Event event, std::size_t k)
+        {
+            Index const i = event.sample();
+            bool const isBefore = place <= threshold[k];
+            if (event.kind() != (isBefore ? Event::lower : Event::upper) || goesLeft_[i] != (isBefore ? 0 : 1))
+                return;
             double const w = problem_.weight[i];
-            double &left = balance[problem_.label[i]];
-            bool const mayEnter = event.kind() == Event::lower && goesLeft_[i] == 0;
-            if (mayEnter && left >= 0.5 * w && w > 0.0)
+            double &left = balance[k][problem_.label[i]];
+            if (isBefore ? left >= 0.5 * w : left <= -0.5 * w)
             {
-                goesLeft_[i] = 1;
-                left -= w;
-            }
-        }
-        for (Event const event : behind)
-        {
-            auto const i = event.sample();
-            double const w = problem_.weight[i];
-            double &left = balance[problem_.label[i]];
-            bool const mayLeave = event.kind() == Event::upper && goesLeft_[i] == 1;
-            if (mayLeave && left <= -0.5 * w && w > 0.0)
-            {
-                goesLeft_[i] = 0;
-                left += w;
-            }
-        }
-        return std::count_if(events.begin(), events.end(),
-                             [&](Event event)
-                             { return event.kind() == Event::lower && goesLeft_[event.sample()] == 1; });
-    }
-
-    // Weight of the samples on the lighter side, after they were distributed.
-    [[nodiscard]] double lighterSide(Span<Event const> events) const
-    {
-        std::array<double, 2> sides{};
-        for (Event const event : events)
-            if (event.kind() == Event::lower)
-                sides[goesLeft_[event.sample()]] += problem_.weight[event.sample()];
-        return std::min(sides[0], sides[1]);
-    }
-
-    // Divide a segment stably: events of samples that go left first. How many go left before each of some places, which
-    // stand in order.
-    template <std::size_t nPlaces>
-    std::array<Index, nPlaces> partition(Span<Event> events, std::array<Index, nPlaces> const &places)
-    {
-        std::array<Index, nPlaces> leftBefore{};
-        RankKeeper leftRanks, rightRanks;
-        Index left = 0, right = 0, k = 0;
-        auto const divideUpTo = [&](Index end)
-        {
-            for (; k != end; ++k)
-            {
-                // Written to both places, kept in one: nobody can predict where a sample goes.
-                Event const event = events[k];
-                Index const goesLeft = goesLeft_[event.sample()];
-                events[left] = leftRanks.next(event);
-                buffer_[right] = rightRanks.next(event);
-                leftRanks.kept(goesLeft);
-                rightRanks.kept(1 - goesLeft);
-                left += goesLeft;
-                right += 1 - goesLeft;
+                goesLeft_[i] = isBefore ? 1 : 0;
+                left += isBefore ? -w : w;
             }
         };
-        for (std::size_t c = 0; c != nPlaces; ++c)
-        {
-            divideUpTo(places[c]);
-            leftBefore[c] = left;
-        }
-        divideUpTo(events.size());
-        std::copy(buffer_.begin(), buffer_.begin() + right, events.begin() + left);
-        return leftBefore;
+        isFinished = isFinished && eachAsked(feature, move);
+        takeLanes(askedOf(feature));
+        return isFinished;
     }
 
-    // Divide the events of a feature, and give both children their windows there. Behind the split itself, at a place,
-    // the left child may take thresholds before the rank of that event, the right one those behind it.
-    void divide(Span<Event> events, Window const &window, Index place, Window &left, Window &right)
+    // Whether both sides of a split are as large as they must be.
+    [[nodiscard]] bool isAllowed(Held<classes> const &left, Held<classes> const &right) const
     {
-        Index first = place;  // of the rank before the threshold
-        while (first > window.begin && !events[first].beginsRank())
-            --first;
-        bool const isSplit = place >= 0;
-        Index const before = isSplit ? first : window.begin, behind = isSplit ? place + 1 : window.begin;
-        std::array const places{window.begin, before, behind, window.end, window.finiteEnd};
-        auto const leftBefore = partition(events, places);
-        auto const rightBefore = [&](std::size_t k) { return places[k] - leftBefore[k]; };
-        left = {leftBefore[0], leftBefore[isSplit ? 1 : 3], leftBefore[4]};
-        right = {rightBefore(isSplit ? 2 : 0), rightBefore(3), rightBefore(4)};
+        return std::min(left.size, right.size) >= std::max<Index>(limits_.minSamplesLeaf, 1) &&
+               (limits_.minWeightLeaf <= 0.0 || std::min(left.weight(), right.weight()) >= limits_.minWeightLeaf);
     }
 
-    // Split a node if that is worth it and allowed.
-    void grow(OpenNode open, std::vector<OpenNode> &all)
+    // What goes right and left of every open node: two entries for each, of those that are not split empty.
+    [[nodiscard]] std::vector<Held<classes>> sides() const
     {
-        double weightHere = 0.0;
-        if (!label(tree_[open.node], weightHere) || control_.stopRequested())
-            return;
-        double const impurity = CriterionOf::Impurity::ofNode(totals_, weightHere);
-        Candidate const best = bestSplit(open, impurity);
-        if (!gains(best, impurity))
-            return;
-        GrowingNode const here = tree_[open.node];
-        Index const n = here.end - here.begin;
-        Index const nLeft = distribute(segment(best.feature, here), best.place);
-        if (std::min(nLeft, n - nLeft) < std::max<Index>(limits_.minSamplesLeaf, 1))
-            return;
-        if (limits_.minWeightLeaf > 0.0 && lighterSide(segment(best.feature, here)) < limits_.minWeightLeaf)
-            return;
-        Index const name = segment(best.feature, here)[best.place].name();
-        // Leaves are labelled by the samples of one list; the others are divided only where they are scanned again.
-        Index const lists = here.depth + 1 < limits_.maxDepth ? problem_.events.rows() : 1;
-        OpenNode left{0, open.windows}, right{0, open.windows};
-        for (Index j = 0; j != lists; ++j)
+        std::vector<Held<classes>> sides(2 * (open_.size() + 1), Held<classes>(problem_.nClasses));
+        for (Index i = 0; i != nSamples(); ++i)
         {
-            if (control_.shouldStopOrPoll())
-                return;  // a leaf still: nobody looks at the lists again
-            Index const place = j == best.feature ? best.place : -1;
-            divide(segment(j, here), open.windowOn(j), place, left.windowOn(j), right.windowOn(j));
+            std::size_t const number = state_[i].number();
+            if (number == SampleState::closed || !open_[number - 1].gains())
+                continue;
+            auto &side = sides[2 * number + goesLeft_[i]];
+            ++side.size;
+            side.totals[problem_.label[i]] += problem_.weight[i];
         }
-        left.node = tree_.split(open.node, best.feature, name);
-        right.node = left.node + 1;
-        tree_[left.node].begin = here.begin;
-        tree_[left.node].end = tree_[right.node].begin = here.begin + nLeft;
-        tree_[right.node].end = here.end;
-        all.push_back(std::move(left));
-        all.push_back(std::move(right));
+        return sides;
+    }
+
+    // Split the open nodes whose splits gain and are allowed; their children are the next ones that are open.
+    void split()
+    {
+        for (auto &asking : asked_)
+            asking.clear();
+        for (Index k = 0; k != static_cast<Index>(open_.size()); ++k)
+            if (openAt(k).gains())
+                askedOf(openAt(k).best.feature).push_back(k);
+        for (Index j = 0; j != nFeatures(); ++j)
+            if (!askedOf(j).empty() && !distribute(j))
+                return closeAll();
+        auto const parts = sides();
+        std::vector<Index> numberOf(parts.size(), SampleState::closed);
+        auto const parents = std::exchange(open_, {});
+        for (std::size_t k = 0; k != parents.size(); ++k)
+        {
+            auto const &parent = parents[k];
+            auto const &right = parts[2 * k + 2], &left = parts[2 * k + 3];
+            if (!parent.gains() || !isAllowed(left, right))
+                continue;
+            Index const child = tree_.split(parent.node, parent.best.feature, parent.best.place);
+            rankBegin_.resize(static_cast<std::size_t>(tree_.size()), -1);
+            rankBegin_[static_cast<std::size_t>(parent.node)] = beginOfRank(parent.best);
+            numberOf[2 * k + 3] = labelled(child, left);
+            numberOf[2 * k + 2] = labelled(child + 1, right);
+        }
+        for (Index i = 0; i != nSamples(); ++i)
+            state_[i] = SampleState(numberOf[2 * state_[i].number() + goesLeft_[i]], state_[i].weight());
+        laneOf_.assign(open_.size() + 1, 0);
+    }
+
+    [[nodiscard]] Index beginOfRank(Candidate const &split) const
+    {
+        auto const events = problem_.events.row(split.feature);
+        Index place = split.place;
+        while (place > 0 && !events[place].beginsRank())
+            --place;
+        return place;
+    }
+
+    // Label a node by its heaviest class; its number among the open ones if it is worth splitting.
+    Index labelled(Index node, Held<classes> const &held)
+    {
+        auto &leaf = tree_[node];
+        leaf.label = held.heaviest();
+        double const weight = held.weight();
+        if (leaf.depth >= limits_.maxDepth || held.size < limits_.minSamplesSplit ||
+            !(held.totals[leaf.label] < weight) || static_cast<Index>(open_.size()) >= SampleState::mostNodes)
+            return SampleState::closed;
+        open_.push_back({node, held, CriterionOf::Impurity::ofNode(held.totals, weight)});
+        if (limits_.maxFeatures < nFeatures())
+        {
+            open_.back().order.resize(static_cast<std::size_t>(nFeatures()));
+            std::iota(open_.back().order.begin(), open_.back().order.end(), Index{0});
+        }
+        return static_cast<Index>(open_.size());
+    }
+
+    void closeAll() { open_.clear(); }
+
+    void openRoot()
+    {
+        Held<classes> all(problem_.nClasses);
+        for (Index i = 0; i != nSamples(); ++i)
+            if (problem_.weight[i] > 0.0)
+            {
+                ++all.size;
+                all.totals[problem_.label[i]] += problem_.weight[i];
+            }
+        Index const number = labelled(0, all);
+        for (Index i = 0; i != nSamples(); ++i)
+        {
+            double const w = problem_.weight[i];
+            auto const carried = Scorer::largestWeight > 0 ? static_cast<std::uint32_t>(w) : 0U;
+            state_[i] = SampleState(w > 0.0 ? number : Index{SampleState::closed}, carried);
+        }
+        laneOf_.assign(open_.size() + 1, 0);
     }
 
 public:
@@ -477,40 +439,51 @@ public:
           limits_(limits),
           control_(control),
           random_(seed),
+          scorer_(problem),
           tree_(problem.label.size()),
-          totals_(problem.nClasses),
-          standing_(problem.nClasses),
-          placement_(problem.nClasses),
+          rankBegin_(1, -1),
+          state_(problem.label.size()),
           goesLeft_(problem.label.size()),
-          buffer_(Array<Event>::unwritten(3 * problem.label.size() + 1)),
-          order_(Array<Index>::unwritten(problem.events.rows()))
+          asked_(static_cast<std::size_t>(problem.events.rows()))
     {
-        std::iota(order_.begin(), order_.end(), Index{0});
+        limits_.maxFeatures = std::max<Index>(limits_.maxFeatures, 1);
     }
 
     GrowingTree run()
     {
-        OpenNode root{0, {}};
-        for (auto const &[first, end] : problem_.finite)
-            root.windows.push_back({first, end, end});
-        std::vector<OpenNode> open;
-        open.push_back(std::move(root));
-        while (!open.empty())
-        {
-            OpenNode node = std::move(open.back());
-            open.pop_back();
-            grow(std::move(node), open);
-        }
+        openRoot();
+        while (!open_.empty())
+            if (findSplits())
+                split();
+            else
+                closeAll();
         return std::move(tree_);
     }
 };
 
+template <class CriterionOf, Index classes, class Scorer = AnyScorer<CriterionOf, classes>>
+GrowingTree growBy(ImpurityProblem const &problem, GrowthLimits limits, std::uint32_t seed, Control &control)
+{
+    return ImpurityGrowth<CriterionOf, classes, Scorer>(problem, limits, seed, control).run();
+}
+
+bool areSmallWholeNumbers(Span<double const> weight)
+{
+    constexpr double largest = TwoClassScorer<false>::largestWeight;
+    return std::all_of(weight.begin(), weight.end(),
+                       [](double w) { return w <= largest && w == static_cast<double>(static_cast<int>(w)); });
+}
+
 template <class CriterionOf>
 GrowingTree growWith(ImpurityProblem const &problem, GrowthLimits limits, std::uint32_t seed, Control &control)
 {
-    if (problem.nClasses == 2)
-        return ImpurityGrowth<CriterionOf, 2>(problem, limits, seed, control).run();
-    return ImpurityGrowth<CriterionOf, 0>(problem, limits, seed, control).run();
+    if (problem.nClasses != 2)
+        return growBy<CriterionOf, 0>(problem, limits, seed, control);
+    if constexpr (std::is_same_v<CriterionOf, Groot>)
+        if (problem.robustWeight == 1.0 && areSmallWholeNumbers(problem.weight))
+            return problem.whole ? growBy<Groot, 2, TwoClassScorer<true>>(problem, limits, seed, control)
+                                 : growBy<Groot, 2, TwoClassScorer<false>>(problem, limits, seed, control);
+    return growBy<CriterionOf, 2>(problem, limits, seed, control);
 }
 }  // namespace
 

@@ -2,11 +2,14 @@
 //
 // Every feature has one list of 3 n events, in order: a sample's lower end, its own value and its upper end.
 // Passing them from left to right takes the sample from *certainly right* over *right, but may go left* and *left, but
-// may go right* to *certainly left*. A node owns the same segment of every list; a split divides the segments stably,
-// so the lists are sorted once and a level costs O(n p). After a split the movable samples are distributed as the worst
-// placement says, and each child grows from its share.
+// may go right* to *certainly left*. The lists are sorted once and never change: any number of trees can grow from them
+// at a time. A tree grows level by level. It knows of every sample in which of the open nodes it is; one pass over a
+// list hands its events to those nodes that look at the feature, which score the thresholds between them
+// (threshold_scan.h). So a level costs O(n p), and a tree needs a few bytes per sample. After a split the movable
+// samples are distributed as the worst placement says, and each child grows from its share.
 //
 // Weights of samples are doubles; where all of them are 1 (`whole`) every sum is a whole number below 2^53 and exact.
+// Samples of weight 0 take no part.
 #pragma once
 
 #include "control.h"
@@ -41,25 +44,6 @@ public:
     // `begins`, or 0.
     [[nodiscard]] std::uint32_t beginning() const { return code_ & begins; }
     [[nodiscard]] Event with(std::uint32_t beginning) const { return Event((code_ & ~begins) | beginning); }
-    // 4 * sample + 0, 1 or 2: whose and what it is.
-    [[nodiscard]] Index name() const { return 4 * sample() + kind() / 2; }
-};
-
-// Moves events one by one from a list to a part of it. Where the first event of a rank stays behind, the next one of
-// that rank begins it.
-class RankKeeper
-{
-    std::uint32_t pending_ = 0;
-
-public:
-    // Note the next event of the list; what it is in the part, if it belongs there.
-    [[nodiscard]] Event next(Event event)
-    {
-        pending_ |= event.beginning();
-        return event.with(pending_);
-    }
-    // Whether it did (1 or 0).
-    void kept(Index isKept) { pending_ &= static_cast<std::uint32_t>(isKept) - 1; }
 };
 
 // Which events of a feature are at finite numbers: those from `first` up to `end`.
@@ -78,21 +62,20 @@ enum class Criterion
 
 struct ImpurityProblem
 {
-    Grid<Event> events;               // (n_features, 3 n), each row in order; reordered while the tree grows
+    Grid<Event const> events;         // (n_features, 3 n), each row in order
     Span<FiniteEvents const> finite;  // per feature
     Span<Index const> label;
     Span<double const> weight;
     Index nClasses = 0;
     double robustWeight = 1.0;  // share of the movable samples that the attacker really moves
-    bool whole = false;         // every weight is 1
+    bool whole = false;         // every weight is 1, or 0
 };
 
 // Whether every sample has its lower end, value and upper end once per feature, in this order.
 bool areEventsOf(Grid<Event const> events, Span<Index const> label);
 
-// Grow a tree. A split's index is the name of the last event before its threshold, at the node. Where the Control stops
-// it, the nodes that are still open become leaves: the tree is valid, only
-// smaller.
+// Grow a tree. A split's index is the place of the last event before its threshold in the list of its feature. Where the
+// Control stops it, the nodes that are still open become leaves: the tree is valid, only smaller.
 GrowingTree growOnImpurity(ImpurityProblem const &problem, Criterion criterion, GrowthLimits limits, std::uint32_t seed,
                            Control &control);
 }  // namespace hardwood

@@ -41,6 +41,30 @@ double thresholdIn(Margin margin, bool isWhole)
     return isWhole && margin.low <= between && between < margin.high ? between : middle;
 }
 
+// Which sides of a cut each of some samples reaches.
+class ReachedSides
+{
+    std::vector<std::uint8_t> sides_;  // 1 for the left one, 2 for the right one
+
+public:
+    void clear(Index nSamples)
+    {
+        sides_.clear();
+        sides_.reserve(static_cast<std::size_t>(nSamples));
+    }
+    void add(bool isLeft, bool isRight)
+    {
+        sides_.push_back(static_cast<std::uint8_t>((isLeft ? 1 : 0) | (isRight ? 2 : 0)));
+    }
+    [[nodiscard]] bool left(std::size_t k) const { return (sides_[k] & 1) != 0; }
+    [[nodiscard]] bool right(std::size_t k) const { return (sides_[k] & 2) != 0; }
+    [[nodiscard]] std::size_t nRight() const
+    {
+        return static_cast<std::size_t>(
+            std::count_if(sides_.begin(), sides_.end(), [](std::uint8_t side) { return (side & 2) != 0; }));
+    }
+};
+
 // Cuts that are ranks.
 class RankCuts
 {
@@ -83,12 +107,15 @@ public:
     static bool isBelowNo(Index, Cut t) { return t < 0; }
     [[nodiscard]] bool isAboveYes(Index feature, Cut t) const { return t >= ranks_.nRanks[feature] - 1; }
 
-    // The nearest ends of the given samples, or of all where they have none on a side.
-    [[nodiscard]] Margin margin(Span<std::int32_t const> samples, Index feature, Cut t) const
+    // The nearest ends of the given samples, or of all where they have none on a side; and which sides they reach.
+    [[nodiscard]] Margin margin(Span<std::int32_t const> samples, Index feature, Cut t, ReachedSides &sides) const
     {
         Index const n = ranks_.nRanks[feature], column = ranks_.column[feature];
         Index under = -1, over = n;
+        sides.clear(samples.size());
         for (auto const i : samples)
+        {
+            sides.add(reachesLeft(i, feature, t), reachesRight(i, feature, t));
             for (Index const rank : {Index{ranks_.lower(i, column)}, Index{ranks_.upper(i, column)}})
             {
                 if (rank <= t)
@@ -96,6 +123,7 @@ public:
                 else if (rank >= 0)
                     over = std::min(over, rank);
             }
+        }
         under = under >= 0 ? under : std::min(t, n - 1);
         over = over < n ? over : std::max<Index>(t + 1, 0);
         return {under >= 0 ? extreme(feature, under, -infinity, [](double a, double b) { return a > b; }) : -infinity,
@@ -113,20 +141,42 @@ class NumberCuts
     {
         auto &known = largest_[static_cast<std::size_t>(feature)];
         if (known < 0.0)
-            for (Index i = 0; i != boxes_.samples(); ++i)
-                known = std::max(known, std::abs(boxes_.value(i, feature)));
+            known = boxes_.largest(feature);
         return known;
     }
 
-    void narrow(Margin &margin, Index i, Index feature, double cut) const
+    // Narrow a margin around a cut by one end, x - radius or x + radius and its noise; whether it is before the cut.
+    // Most are far outside, whatever their noise is.
+    template <class EndOf>
+    static bool narrow(Margin &margin, double cut, double x, double radius, double near, Rounding rounding, EndOf endOf)
     {
-        for (double const end : {boxes_.ends.lower(i, feature), boxes_.ends.upper(i, feature)})
-        {
-            if (end <= cut)
-                margin.low = std::max(margin.low, end);
-            else
-                margin.high = std::min(margin.high, end);
-        }
+        if (near < margin.low && !LazyBox::isNear(margin.low - near, x, radius, rounding))
+            return true;
+        if (near > margin.high && !LazyBox::isNear(near - margin.high, x, radius, rounding))
+            return false;
+        double const end = endOf(x, radius, rounding);
+        if (end <= cut)
+            margin.low = std::max(margin.low, end);
+        else
+            margin.high = std::min(margin.high, end);
+        return end <= cut;
+    }
+
+    struct Reached
+    {
+        bool left;
+        bool right;
+    };
+
+    // Narrow a margin by both ends of a sample; which sides of the cut it reaches.
+    Reached narrow(Margin &margin, Index i, Index feature, double cut) const
+    {
+        auto const &all = boxes_.ends;
+        auto const rounding = all.rounding[feature];
+        double const low = all.low(i, feature), high = all.high(i, feature);
+        double const down = all.down(all.group[i], feature), up = all.up(all.group[i], feature);
+        bool const isLeft = narrow(margin, cut, low, down, low - down, rounding, lowerEnd);
+        return {isLeft, !narrow(margin, cut, high, up, high + up, rounding, upperEnd)};
     }
 
     [[nodiscard]] FloatNode nodeAt(Index feature, double cut) const
@@ -185,11 +235,15 @@ public:
     static bool isBelowNo(Index, Cut b) { return b < 0.0; }
     static bool isAboveYes(Index, Cut b) { return b >= 1.0; }
 
-    [[nodiscard]] Margin margin(Span<std::int32_t const> samples, Index feature, Cut b)
+    [[nodiscard]] Margin margin(Span<std::int32_t const> samples, Index feature, Cut b, ReachedSides &sides)
     {
         Margin own{-infinity, infinity};
+        sides.clear(samples.size());
         for (auto const i : samples)
-            narrow(own, i, feature, b);
+        {
+            auto const [isLeft, isRight] = narrow(own, i, feature, b);
+            sides.add(isLeft, isRight);
+        }
         if (std::isinf(own.low) || std::isinf(own.high))
         {
             Margin all{-infinity, infinity};
@@ -234,6 +288,7 @@ class Placing
     std::vector<Cut> cutOf_;     // of each placed node
     std::vector<Index> parent_;  // and the node above it
     std::vector<Here> waiting_;  // the next one last
+    ReachedSides sides_;         // of the samples of the last split that was decided on
 
     [[nodiscard]] Interval<Cut> above(Index parent, bool isLeft, Index feature) const
     {
@@ -274,7 +329,7 @@ class Placing
             return {left};
         if (cuts_.areOne(j, inside.first, t) || !any([&](Index i) { return cuts_.reachesLeft(i, j, t); }))
             return {right};
-        Margin const margin = cuts_.margin(Span<std::int32_t const>(here.samples), j, t);
+        Margin const margin = cuts_.margin(Span<std::int32_t const>(here.samples), j, t, sides_);
         Margin const room{std::max(margin.low, inside.low), std::min(margin.high, inside.high)};
         if (room.low >= room.high)
             return {left};  // no end lies between this cut and the split above: everybody reaches left, no point right
@@ -325,10 +380,17 @@ class Placing
         placed.high = decision.margin.high;
         cutOf_.back() = t;
         Here right{tree_.right[node], own, false, {}}, left{tree_.left[node], own, true, {}};
-        for (auto const i : here.samples)
-            if (cuts_.reachesRight(i, j, t))
+        right.samples.reserve(sides_.nRight());
+        std::size_t nLeft = 0;
+        for (std::size_t k = 0; k != here.samples.size(); ++k)
+        {
+            auto const i = here.samples[k];
+            if (sides_.right(k))
                 right.samples.push_back(i);
-        std::erase_if(here.samples, [&](std::int32_t i) { return !cuts_.reachesLeft(i, j, t); });
+            if (sides_.left(k))
+                here.samples[nLeft++] = i;
+        }
+        here.samples.resize(nLeft);
         left.samples = std::move(here.samples);
         waiting_.push_back(std::move(right));
         waiting_.push_back(std::move(left));
@@ -381,6 +443,7 @@ public:
     std::vector<PlacedNode> run(Index nSamples, Control &control)
     {
         Here root{0, -1, true, {}};
+        root.samples.reserve(static_cast<std::size_t>(nSamples));
         for (Index i = 0; i != nSamples; ++i)
             root.samples.push_back(static_cast<std::int32_t>(i));
         waiting_.push_back(std::move(root));

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <tuple>
 
 #include "sorting.h"
@@ -281,6 +282,24 @@ public:
 };
 }  // namespace
 
+double BoxesAround::largest(Index feature) const
+{
+    double largest = 0.0;
+    if (events.rows() == 0)
+    {
+        for (Index i = 0; i != samples(); ++i)
+            largest = std::max(largest, std::abs(value(i, feature)));
+        return largest;
+    }
+    auto const row = events.row(feature);
+    auto const isValue = [](Event event) { return event.kind() == Event::value; };
+    auto const first = std::find_if(row.begin(), row.end(), isValue);
+    auto const last = std::find_if(std::reverse_iterator(row.end()), std::reverse_iterator(row.begin()), isValue);
+    return first == row.end()
+               ? largest
+               : std::max(std::abs(value(first->sample(), feature)), std::abs(value(last->sample(), feature)));
+}
+
 std::optional<RankedEnds> rankEnds(BoxesAround const &boxes, bool byFeature, Control &control)
 {
     Index const n = boxes.samples(), p = boxes.features();
@@ -382,41 +401,6 @@ std::optional<SortedEvents> sortEvents(BoxesAround const &boxes, Span<Index cons
     return sorted;
 }
 
-bool eventsOfSamples(Grid<Event const> all, Span<FiniteEvents const> finite, Span<std::int32_t const> place,
-                     Grid<Event> kept, Span<FiniteEvents> keptFinite)
-{
-    for (Index j = 0; j != all.rows(); ++j)
-    {
-        auto const from = all.row(j);
-        auto const row = kept.row(j);
-        RankKeeper ranks;
-        Index written = 0, k = 0;
-        // The number of events that are kept before a place, or -1 if some are wrong.
-        auto const keptBefore = [&](Index end)
-        {
-            for (; k != end; ++k)
-            {
-                if (from[k].sample() >= place.size())
-                    return Index{-1};
-                auto const event = ranks.next(from[k]);
-                auto const to = place[event.sample()];
-                ranks.kept(to >= 0 ? 1 : 0);
-                if (to < 0)
-                    continue;
-                if (written == row.size())
-                    return Index{-1};
-                row[written++] = Event(to, event.kindAndClass() | event.beginning());
-            }
-            return written;
-        };
-        keptFinite[j].first = keptBefore(finite[j].first);
-        keptFinite[j].end = keptFinite[j].first < 0 ? -1 : keptBefore(finite[j].end);
-        if (keptFinite[j].end < 0 || keptBefore(from.size()) != row.size())
-            return false;
-    }
-    return true;
-}
-
 namespace
 {
 // Ends of a feature that lie within a distance of a number, in order, and the values that they are around.
@@ -438,14 +422,6 @@ public:
     {
         auto const keyOf = [&](End const &end) { return std::tuple(end.number, end.kind, valueOf(end), end.sample); };
         std::sort(ends_.begin(), ends_.end(), [&](End const &a, End const &b) { return keyOf(a) < keyOf(b); });
-    }
-
-    [[nodiscard]] double leastAbove(double number) const
-    {
-        for (End const &one : ends_)
-            if (one.number > number)
-                return one.number;
-        return infinity;
     }
 
     // The smallest and the largest of those that have the rank of one of them.
@@ -482,10 +458,32 @@ bool areValues(BoxesAround const &boxes, Index feature)
     return true;
 }
 
-// The ends within a distance of each of two numbers, from one pass over all samples.
+// The ends within a distance of a number, found in the sorted events of the feature.
+NearEnds nearSorted(double around, double distance, BoxesAround const &boxes, Index feature)
+{
+    NearEnds near;
+    auto const events = boxes.events.row(feature);
+    auto const numberOf = [&](Event event) { return boxes.at(event.kind(), event.sample(), feature); };
+    auto const *const from = std::partition_point(events.begin(), events.end(),
+                                                  [&](Event event) { return numberOf(event) < around - distance; });
+    for (auto const *at = from; at != events.end() && numberOf(*at) - around <= distance; ++at)
+        if (at->kind() != Event::value)
+            near.add(numberOf(*at), at->kind(), boxes.value(at->sample(), feature));
+    near.sort();
+    return near;
+}
+
+// The ends within a distance of each of two numbers, from one pass over all samples unless they are sorted.
 std::array<NearEnds, 2> nearEnds(std::array<double, 2> around, double distance, BoxesAround const &boxes, Index feature)
 {
     std::array<NearEnds, 2> near;
+    if (boxes.events.rows() > 0)
+    {
+        for (std::size_t side = 0; side != 2; ++side)
+            if (std::isfinite(around[side]))
+                near[side] = nearSorted(around[side], distance, boxes, feature);
+        return near;
+    }
     auto const &all = boxes.ends;
     auto const isNear = [&](double number, double within)
     { return std::abs(number - around[0]) <= within || std::abs(number - around[1]) <= within; };
@@ -509,58 +507,15 @@ std::array<NearEnds, 2> nearEnds(std::array<double, 2> around, double distance, 
         side.sort();
     return near;
 }
-
-// All ends and values of a feature within a distance of a number, in order, and the least one farther above it.
-struct Surroundings
-{
-    NearEnds near;
-    double next = infinity;
-};
-
-Surroundings surroundings(double number, double distance, BoxesAround const &boxes, Index feature)
-{
-    Surroundings found;
-    auto const &all = boxes.ends;
-    auto const take = [&](Event::Kind kind, Index i)
-    {
-        double const other = boxes.at(kind, i, feature);
-        if (std::abs(other - number) <= distance)
-            found.near.add(other, kind, boxes.value(i, feature));
-        else if (other > number)
-            found.next = std::min(found.next, other);
-    };
-    for (Index i = 0; i != boxes.samples(); ++i)
-    {
-        // As in `nearEnds`: without its noise an end lies by no more than the distance beside itself.
-        Index const group = all.group[i];
-        auto const matters = [&](double other)
-        { return other >= number - 2 * distance && !(other > found.next + 2 * distance); };
-        if (matters(all.low(i, feature) - all.down(group, feature)))
-            take(Event::lower, i);
-        if (matters(boxes.value(i, feature)))
-            take(Event::value, i);
-        if (matters(all.high(i, feature) + all.up(group, feature)))
-            take(Event::upper, i);
-    }
-    found.near.sort();
-    return found;
-}
 }  // namespace
 
-EndsAround gapBehind(Event::Kind kind, Index sample, BoxesAround const &boxes, Index feature, double largest)
+EndsAround gapBehind(Span<Event const> events, Index place, BoxesAround const &boxes, Index feature)
 {
-    auto const rounding = boxes.ends.rounding[feature];
-    double const number = boxes.at(kind, sample, feature);
-    // No two neighbours of one rank are farther apart; where nothing was rounded, they are equal.
-    double const step = areValues(boxes, feature) ? 0.0 : farthestOfOne(number, number, largest, rounding);
-    for (double distance = step;; distance *= 4)
-    {
-        auto const [near, next] = surroundings(number, distance, boxes, feature);
-        double const last = near.clusterOf(number, rounding).last;
-        if (last - number + step > distance && distance < infinity)
-            continue;  // whoever is next to it was not looked at
-        return {last, std::min(next, near.leastAbove(last))};
-    }
+    auto const numberAt = [&](Index k) { return boxes.at(events[k].kind(), events[k].sample(), feature); };
+    Index next = place + 1;
+    while (next != events.size() && !events[next].beginsRank())
+        ++next;
+    return {numberAt(next - 1), next == events.size() ? infinity : numberAt(next)};
 }
 
 EndsAround betweenClusters(EndsAround gap, BoxesAround const &boxes, Index feature, double largest)

@@ -19,11 +19,12 @@
 
 namespace hardwood
 {
-// Boxes, and the samples that they are around.
+// Boxes, and the samples that they are around; where they are sorted already, with their events.
 struct BoxesAround
 {
     Attacked ends;
     Grid<double const> value;
+    Grid<Event const> events{};  // (n_features, 3 n), or nothing
 
     // The end of a box, or the value that it is around.
     [[nodiscard]] double at(Event::Kind kind, Index sample, Index feature) const
@@ -35,6 +36,8 @@ struct BoxesAround
 
     [[nodiscard]] Index samples() const { return value.rows(); }
     [[nodiscard]] Index features() const { return value.columns(); }
+    // The largest of a feature's values, without their signs.
+    [[nodiscard]] double largest(Index feature) const;
 };
 
 // Ends that are farther apart than this are never one; generous, so that most are told apart without their noises.
@@ -43,7 +46,7 @@ struct BoxesAround
 {
     constexpr double unit = std::numeric_limits<double>::epsilon();
     auto const size = 4 * largest + std::abs(end) + std::abs(other);
-    return (4e-9 + 32 * unit * rounding.relative) * size + 32 * rounding.least;
+    return (4e-9 + 32 * unit * rounding.relative) * size + 32 * rounding.generousLeast();
 }
 
 struct RankedEnds
@@ -78,23 +81,17 @@ struct SortedEvents
 // Sort lower ends, values and upper ends of all samples; nothing where the Control stopped it.
 std::optional<SortedEvents> sortEvents(BoxesAround const &boxes, Span<Index const> label, Control &control);
 
-// The events of those samples that have a place (others: -1), numbered by it, and which of them are finite; false
-// unless that fills `kept`.
-bool eventsOfSamples(Grid<Event const> all, Span<FiniteEvents const> finite, Span<std::int32_t const> place,
-                     Grid<Event> kept, Span<FiniteEvents> keptFinite);
-
 struct EndsAround
 {
     double last;
     double first;
 };
 
-// Among the ends and values of a feature: the largest one of the rank of a certain one, and the next one, infinite if
-// there is none. Found without ranking: O(n). `largest` is the largest of the feature's values without their signs.
-EndsAround gapBehind(Event::Kind kind, Index sample, BoxesAround const &boxes, Index feature, double largest);
+// The largest end or value of the rank of the event at a place, and the next one, infinite if there is none.
+EndsAround gapBehind(Span<Event const> events, Index place, BoxesAround const &boxes, Index feature);
 
 // The largest end of the rank of one end of a feature, `gap.last`, and the smallest of the rank of another,
-// `gap.first`, found without ranking all ends: O(n). Either may be infinite. Values are no ends here; `largest` is the
+// `gap.first`, found without ranking all ends: O(n), or O(log n) where events are sorted. Either may be infinite. Values are no ends here; `largest` is the
 // largest of the feature's values without their signs.
 EndsAround betweenClusters(EndsAround gap, BoxesAround const &boxes, Index feature, double largest);
 }  // namespace hardwood

@@ -45,7 +45,7 @@ SplitSides sidesOf(double b, double down, double up, Rounding rounding)
     double const k = 2e-9 + 8 * unit * rounding.relative;
     if (!(k < 0.5))
         return {-infinity, infinity, infinity, -infinity};
-    auto const far = [&](double radius) { return 2 * (k * (std::abs(b) + 2 * radius) + 8 * rounding.least); };
+    auto const far = [&](double radius) { return 2 * (k * (std::abs(b) + 2 * radius) + 8 * rounding.generousLeast()); };
     auto const near = [&](double radius) { return 8 * unit * (std::abs(b) + radius); };
     return {b + down - near(down), b + down + far(down), b - up + near(up), b - up - far(up)};
 }

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hardwood._core import Control
 from hardwood.arrays import FloatArray
@@ -26,16 +25,33 @@ SHARES_GRID = 2.0**-30
 """Shares are whole multiples of this, so that sums over trees are exact in any order."""
 
 
+@dataclass(frozen=True)
+class Bootstrap:
+    """Samples drawn with replacement from those that have weight: what a seed says, drawn whenever it is asked for.
+
+    To keep how often each tree has each sample would take more memory than the trees.
+    """
+
+    seed: tuple[int, int]
+
+    def weight(self, problem: Problem) -> tuple[FloatArray, np.random.Generator]:
+        """Return the weights of the samples, as often as each was drawn, and the generator behind these draws."""
+        rng = np.random.default_rng(self.seed)
+        present = np.flatnonzero(problem.weight > 0)
+        counts = np.bincount(rng.choice(present, len(present)), minlength=problem.n_samples)
+        return problem.weight * counts, rng
+
+
 @dataclass(frozen=True, eq=False)
 class GrownTree:
-    """A tree and how often its bootstrap sample has each sample; None: once."""
+    """A tree and what drew its samples; None: each is there once."""
 
     tree: Tree
-    draws: NDArray[np.unsignedinteger] | None
+    drawn: Bootstrap | None
 
     def weight(self, problem: Problem) -> FloatArray:
         """Return the weights of the bootstrap sample."""
-        return problem.weight if self.draws is None else problem.weight * self.draws
+        return problem.weight if self.drawn is None else self.drawn.weight(problem)[0]
 
 
 @dataclass(frozen=True)
@@ -86,7 +102,6 @@ def grow_forest(
     events = Events.sort(problem) if scans else None
     if not scans:
         problem.endpoints  # noqa: B018
-    present = np.flatnonzero(problem.weight > 0)
     interrupt, control = Interrupt(), Control()
     interrupt.stops(control)
     deadline = None if time_limit is None else time.monotonic() + time_limit
@@ -94,19 +109,17 @@ def grow_forest(
     def grow_one(number: int) -> GrownTree | None:
         if number > 0 and deadline is not None and time.monotonic() > deadline:
             return None
-        rng = np.random.default_rng([random_state, number])
-        draws = None
-        if bootstrap:
-            counts = np.bincount(rng.choice(present, len(present)), minlength=problem.n_samples)
-            draws = counts.astype(np.min_scalar_type(int(counts.max())))
-        weight = problem.weight if draws is None else problem.weight * draws
+        drawn = Bootstrap((random_state, number)) if bootstrap else None
+        weight, rng = problem.weight, np.random.default_rng((random_state, number))
+        if drawn is not None:
+            weight, rng = drawn.weight(problem)
         if isinstance(learner, GreedyLearner):
             tree = learner.grow_tree(problem, rng, weight=weight, events=events, control=control)
         else:
             tree = learner.grow(problem.replace(weight=weight), rng, interrupt)
         if on_tree is not None:
             on_tree(number + 1)
-        grown = GrownTree(tree, draws)
+        grown = GrownTree(tree, drawn)
         if finished is not None and not control.stopped:
             finished.append(grown)
         return grown

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hardwood import _core
-from hardwood.arrays import EventArray, FloatArray, IntArray
+from hardwood.arrays import FloatArray, IntArray
 from hardwood.errors import InvalidInputError, StoppedError
 from hardwood.problem.leaf_limit import least_weight
 from hardwood.problem.problem import Problem
@@ -90,16 +90,14 @@ class Events:
     ----------
     problem : Problem
         Whose ends they are.
-    event : uint32 array of shape (n_features, 3 n_samples)
-        ``16 * sample + 8 * (it begins a rank) + 2 * kind + (label == 1)``; kind 0 is the lower end, 1 the value, 2 the
-        upper end. Events share a rank as ends do (`hardwood.problem.endpoints`); values are both kinds of end here.
-    finite : int array of shape (n_features, 2)
-        First and end of the events that are at finite numbers.
+    lists : EventLists
+        In the compiled core: per feature codes ``16 * sample + 8 * (it begins a rank) + 2 * kind + (label == 1)``; kind
+        0 is the lower end, 1 the value, 2 the upper end. Events share a rank as ends do (`hardwood.problem.endpoints`);
+        values are both kinds of end here.
     """
 
     problem: Problem
-    event: EventArray
-    finite: IntArray
+    lists: _core.EventLists
 
     @classmethod
     def sort(cls, problem: Problem, control: _core.Control | None = None) -> Events:
@@ -111,16 +109,12 @@ class Events:
         found = _core.sort_events(*problem.reach.arrays, problem.values, problem.label, control)
         if found is None:
             raise StoppedError("stopped while the ends of boxes were sorted")
-        return cls(problem, *found)
+        return cls(problem, _core.EventLists(*found, problem.label))
 
-    def of_samples(self, samples: IntArray) -> tuple[EventArray, IntArray]:
-        """Return the events of some samples, numbered as in `samples`, and the finite ones; no sorting is needed."""
-        return _core.events_of_samples(self.event, self.finite, samples)
-
-    def gap_behind(self, feature: IntArray, sample: IntArray, kind: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return the last number of the ranks of some events and the first one of the next, feature by feature."""
+    def gap_behind(self, feature: IntArray, place: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return the last number of the rank of the event at a place and the first one of the next, for each."""
         problem = self.problem
-        return _core.gaps_behind(*problem.reach.arrays, problem.values, feature, 4 * sample + kind)
+        return _core.gaps_behind(*problem.reach.arrays, problem.values, self.lists, feature, place)
 
 
 @dataclass(frozen=True)
@@ -191,12 +185,15 @@ class GreedyLearner:
         weight : float array of shape (n_samples,) or None
             Other weights than the problem's, e.g. of a bootstrap sample; samples of weight 0 take no part.
         events : Events or None
-            ``Events.sort(problem)``, where several trees are grown on one problem; left as they are.
+            ``Events.sort(problem)``, where several trees are grown on one problem.
         control : Control or None
             Where it stops the growth, the nodes still open become leaves.
         """
-        tree = self._grown(problem, rng, weight, events, control)
-        return tree if isinstance(tree, IndexTree) else tree.in_indices(problem)
+        weight = problem.weight if weight is None else weight
+        if self.criterion == "adversarial-error":
+            return self._grow_on_errors(problem, weight, rng, control)
+        events = Events.sort(problem, control) if events is None else events
+        return self._grow_on_impurity(problem, weight, events, rng, control).in_indices(problem)
 
     def grow_tree(
         self,
@@ -208,53 +205,29 @@ class GreedyLearner:
         control: _core.Control | None = None,
     ) -> Tree:
         """Grow a tree with thresholds at maximum margin; parameters as in `grow`."""
-        tree = self._grown(problem, rng, weight, events, control)
-        return place(tree, problem) if isinstance(tree, IndexTree) else tree.placed(problem)
-
-    def _grown(
-        self,
-        problem: Problem,
-        rng: np.random.Generator,
-        weight: FloatArray | None,
-        events: Events | None,
-        control: _core.Control | None,
-    ) -> IndexTree | GapTree:
         weight = problem.weight if weight is None else weight
-        sizes = (
-            self.min_samples_split,
-            self.min_samples_leaf,
-            count_features(self.max_features, problem.n_features),
-        )
         if self.criterion == "adversarial-error":
-            return self._grow_on_errors(problem, weight, sizes, rng, control)
-        if events is None:
-            return self._grow_on_impurity(problem, weight, Events.sort(problem, control), True, sizes, rng, control)
-        return self._grow_on_impurity(problem, weight, events, False, sizes, rng, control)
+            return place(self._grow_on_errors(problem, weight, rng, control), problem)
+        events = Events.sort(problem, control) if events is None else events
+        return self._grow_on_impurity(problem, weight, events, rng, control).placed(problem, events.lists)
+
+    def _sizes(self, problem: Problem) -> tuple[int, int, int]:
+        return self.min_samples_split, self.min_samples_leaf, count_features(self.max_features, problem.n_features)
 
     def _grow_on_impurity(
         self,
         problem: Problem,
         weight: FloatArray,
         events: Events,
-        may_reorder: bool,
-        sizes: tuple[int, int, int],
         rng: np.random.Generator,
         control: _core.Control | None,
     ) -> GapTree:
-        taken = np.flatnonzero(weight > 0)
-        label = problem.label
-        if len(taken) < problem.n_samples:
-            (event, finite), label, weight = events.of_samples(taken), label[taken], weight[taken]
-        else:
-            event, finite = events.event if may_reorder else events.event.copy(), events.finite
-        feature, name, left, right, leaf_label = _core.grow_on_impurity(
-            event,
-            finite,
-            label,
+        feature, place, left, right, label = _core.grow_on_impurity(
+            events.lists,
             weight,
             problem.n_classes,
             problem.max_depth,
-            *sizes,
+            *self._sizes(problem),
             self.robust_weight,
             "groot" if self.criterion == "groot" else f"chen-{self.impurity}",
             int(rng.integers(2**31)),
@@ -263,15 +236,13 @@ class GreedyLearner:
         )
         last, first = np.full((2, len(feature)), np.nan)
         is_split = left >= 0
-        sample, kind = np.divmod(name[is_split], 4)
-        last[is_split], first[is_split] = events.gap_behind(feature[is_split], taken[sample], kind)
-        return GapTree(feature, last, first, left, right, leaf_label)
+        last[is_split], first[is_split] = events.gap_behind(feature[is_split], place[is_split])
+        return GapTree(feature, last, first, left, right, label)
 
     def _grow_on_errors(
         self,
         problem: Problem,
         weight: FloatArray,
-        sizes: tuple[int, int, int],
         rng: np.random.Generator,
         control: _core.Control | None,
     ) -> IndexTree:
@@ -290,7 +261,7 @@ class GreedyLearner:
             weight[taken],
             problem.n_classes,
             problem.max_depth,
-            *sizes,
+            *self._sizes(problem),
             int(rng.integers(2**31)),
             control,
             least_weight(self.min_weight_fraction_leaf, weight),
