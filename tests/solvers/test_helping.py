@@ -20,9 +20,12 @@ from hardwood.proofs.writer import plain_index
 from hardwood.solvers.result import Status
 from hardwood.solvers.search import helping, spread
 from hardwood.solvers.search.helping import FIRST_PLACE, Help, Question, Questions, RootPart, _halved, without
+from hardwood.solvers.search.ledger import Keepers, Ledger, around
 from hardwood.solvers.search.model import SearchModel
 from hardwood.solvers.search.solver import SearchSolver
 from hardwood.solvers.search.station import Commission, Duty, News, Station
+from hardwood.solvers.search.team import Threads
+from hardwood.tree.index_tree import IndexTree
 
 SEED = 20261119
 
@@ -101,7 +104,7 @@ def prove_with_help(problem: Problem, result: Result, path: Path, said: Wrong = 
     """Prove the optimum with one station that two others help, and leave the proof; how often they did."""
     with stations_of(problem, path) as (saved, asker, helpers):
         best = saved.model.in_parts(result.objective)
-        ledger = spread.Ledger([asker._core.n_candidates(j) for j in range(problem.n_features)])
+        ledger = Ledger([asker._core.n_candidates(j) for j in range(problem.n_features)])
         duty = Duty(ledger.open_parts(1), best, best)
         n_helped, settled, piece = search_with_help(asker, helpers, duty, said)
         ledger.note(settled)
@@ -194,9 +197,27 @@ def test_parts_without_others_are_what_is_in_no_other_one() -> None:
 
 
 def test_a_ledger_finds_nothing_open_within_no_parts() -> None:
-    ledger = spread.Ledger([3, 4])
+    ledger = Ledger([3, 4])
     assert ledger.open_parts(1, []) == []
     assert ledger.open_parts(1) == [(0, 0, 3), (1, 0, 4)]
+
+
+def test_ranges_around_a_candidate_cover_what_is_near_once_and_the_nearest_first() -> None:
+    for n in range(1, 12):
+        for place in range(n):
+            ranges = around(place, (1, 4), n)
+            found = [k for first, end in ranges for k in range(first, end)]
+            assert sorted(found) == [k for k in range(n) if abs(k - place) <= 4]
+            assert {k for k in range(n) if abs(k - place) <= 1} == set(range(*ranges[0]))
+
+
+def test_a_part_is_least_strange_to_whoever_settled_it_last() -> None:
+    keepers = Keepers([10, 4])
+    keepers.note("a", [(0, 0, 5, 7)])
+    keepers.note("b", [(0, 4, 8, 7)])
+    assert [keepers.strangeness("a", part) for part in [(0, 0, 4), (0, 4, 8), (0, 8, 10), (1, 0, 4)]] == [0, 2, 1, 1]
+    assert keepers.strangeness("b", (0, 0, 8)) == 1
+    assert keepers.strangeness("c", (0, 0, 8)) == 2
 
 
 def twins_at_one_threshold(seed: int, path: Path) -> int:
@@ -317,20 +338,20 @@ def test_the_last_stage_begins_at_the_root_of_the_best_tree(
 ) -> None:
     X, y, problem = problem_of(2, 200, 3)
     given: list[Duty] = []
-    give, at_root = spread.Threads.give, spread._Spread._at_best_root
+    give, near_root = Threads.give, spread._Spread._near_root
     roots: list[tuple[int, int, int]] = []
 
-    def noted(team: spread.Threads, slot: str, duty: Duty) -> None:
+    def noted(team: Threads, slot: str, duty: Duty) -> None:
         given.append(duty)
         give(team, slot, duty)
 
-    def found(self: spread._Spread) -> list[tuple[int, int, int]]:
-        parts = at_root(self)
+    def found(self: spread._Spread, tree: IndexTree, distances: Sequence[int]) -> list[RootPart]:
+        parts = near_root(self, tree, distances)
         roots.extend(parts)
         return parts
 
-    monkeypatch.setattr(spread.Threads, "give", noted)
-    monkeypatch.setattr(spread._Spread, "_at_best_root", found)
+    monkeypatch.setattr(Threads, "give", noted)
+    monkeypatch.setattr(spread._Spread, "_near_root", found)
     result = solve(problem, checkpoint=tmp_path / "run.hwp", n_jobs=n_jobs)
     assert result.status is Status.OPTIMAL
     assert hardwood_checker.check(tmp_path / "run.hwp", X, y).is_optimal

@@ -23,7 +23,7 @@ from typing import Any
 from hardwood.errors import HardwoodError, InvalidInputError, MissingEngineError
 from hardwood.solvers.search.helping import Help, Question, RootPart
 from hardwood.solvers.search.model import SearchModel
-from hardwood.solvers.search.station import Commission, Duty, News, Station, Streams
+from hardwood.solvers.search.station import TOLD, Commission, Duty, News, Station, Streams
 
 LEASE = 30.0
 """Seconds that a station searches on after its last slice."""
@@ -119,7 +119,8 @@ def do_slice(commission: Commission, task: Slice) -> SliceNews:
         news = station.news(0.0 if is_last else min(LOOK, left), writes=is_last)
         told.trees += news.trees
         told.settled += news.settled
-        told.told += news.told
+        told.others += news.others
+        told.told = (told.told + news.told)[-TOLD:]
         told.help = told.help.followed_by(news.help)
         if is_last or news.is_done:
             told.piece = news.piece

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 
 import numpy as np
 
 import hardwood._core as _core
+from hardwood.arrays import IntArray
 from hardwood.bounds.accuracy import matching_bound, matching_bound_of_parts
 from hardwood.problem.problem import Problem
 from hardwood.solvers.greedy import GreedyLearner
@@ -47,12 +48,6 @@ def look_first(run: Run) -> None:
         run.report(GreedyLearner().grow_tree(run.problem, rng, control=run.control))
 
 
-def find_first_trees(model: SearchModel, options: _core.SearchOptions, run: Run) -> None:
-    """Report good trees of a problem, in the ranks of its own ends."""
-    greedy = find_greedy_trees(model, options, run)
-    improve_first_trees(model, greedy, options, run)
-
-
 def find_greedy_trees(model: SearchModel, options: _core.SearchOptions, run: Run) -> list[IndexTree]:
     """Report greedy trees and, where a proof may take long, what no model can do without; return starts to improve."""
     problem = model.problem
@@ -84,22 +79,29 @@ def improve_first_trees(
     run: Run,
     n_threads: int = 1,
     permits: threading.Semaphore | None = None,
+    share: tuple[int, int] = (0, 1),
+    on_found: Callable[[int, IntArray], None] | None = None,
 ) -> None:
-    """Report what a sample of the problem and local search, in threads that get permits, make of first trees."""
+    """Report what a sample of the problem and local search, in threads that get permits, make of first trees.
+
+    Where the starts are shared out, each share (its number, and of how many) has others; the sample is in the first.
+    `on_found` is called with cost and rows of all that local search finds.
+    """
     problem = model.problem
     if run.should_stop() or not may_improve(model):
         return
     # Without an attacker local search is faster than a proof for a sample: two classes start from greedy trees of all
     # samples, more of them from what local search found for some.
-    if _is_large(model) and (model.depth == 2 or not model.core.shares_nothing or looks_first(problem)):
+    is_first = share[0] == 0
+    if is_first and _is_large(model) and (model.depth == 2 or not model.core.shares_nothing or looks_first(problem)):
         _start_from_sample(problem, run)
     is_late = model.depth > 2 and not looks_first(problem)  # there local search does more
-    if not is_late and run.best_index_tree is not None and not run.should_stop():
+    if is_first and not is_late and run.best_index_tree is not None and not run.should_stop():
         # A tree for some samples has the right features, but thresholds that are not the best for all.
         polished = _core.Reoptimiser(model.core, options, run.control).polish
         run.report(tree_of(polished(model.core, rows_of(run.best_index_tree))[1]))
     if model.depth > 2 and not run.should_stop():
-        LocalSearch(model, options, run, [run.random_state], n_threads, permits).improve(greedy)
+        LocalSearch(model, options, run, [run.random_state], n_threads, permits, on_found).improve(greedy, share)
 
 
 def _is_large(model: SearchModel) -> bool:

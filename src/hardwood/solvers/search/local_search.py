@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import chain, repeat
+from itertools import chain, islice, repeat
 
 import numpy as np
 
@@ -114,6 +114,8 @@ class LocalSearch:
     n_threads : int
     permits : Semaphore or None
         What a thread needs to improve a start: others may be of use elsewhere at first.
+    on_found : callable or None
+        Called with cost and rows of every tree that was improved, from whichever thread.
     """
 
     def __init__(
@@ -124,7 +126,9 @@ class LocalSearch:
         seed: Sequence[int],
         n_threads: int = 1,
         permits: threading.Semaphore | None = None,
+        on_found: Callable[[int, IntArray], None] | None = None,
     ) -> None:
+        self._on_found = on_found
         self.model = model
         self.run = run
         self.control = run.budget(np.inf, TIME)
@@ -139,10 +143,11 @@ class LocalSearch:
         """Whether trees have subtrees of depth 3, and these are improved, too."""
         return self.model.depth > DEEP_REACH and bool(self.run.options["use_deep_steps"])
 
-    def improve(self, greedy: Sequence[IndexTree]) -> None:
-        """Report the best trees found from what is known, greedy starts and random roots."""
-        shallow = chain(self._known_starts(greedy), self._random_starts())
-        self._improve_all(chain(shallow, self._deep_starts(MOST_DEEP, EFFORT)))
+    def improve(self, greedy: Sequence[IndexTree], share: tuple[int, int] = (0, 1)) -> None:
+        """Report the best trees found from what is known, greedy starts and random roots, or from a share of these."""
+        number, n_shares = share
+        shallow = islice(chain(self._known_starts(greedy), self._random_starts()), number, None, n_shares)
+        self._improve_all(chain(shallow, self._deep_starts(-(-MOST_DEEP // n_shares), EFFORT // n_shares)))
 
     def look_further(self, effort: int) -> None:
         """Report the best trees found from more random roots, as long as fewer samples were scanned."""
@@ -174,6 +179,8 @@ class LocalSearch:
                     if cost < self.model.forbidden:
                         report_if_cheap(cost, tree_of(rows), self.model, self.run)
                         self._found.append((cost, rows))
+                        if self._on_found is not None:
+                            self._on_found(cost, rows)
 
     def _effort(self) -> int:
         """Return how many samples were scanned so far."""

@@ -99,10 +99,7 @@ class SearchSolver(Solver):
         options = core_options(run.options)
         if run.checkpoint is not None or run.client is not None:
             is_scouted = run.checkpoint is not None and run.checkpoint.is_scouted
-            if not is_scouted and (run.client is not None or run.n_jobs > 1):
-                # While one station looks for better trees, the others prove shares of what is known.
-                find_greedy_trees(model, options, run)
-            spread_search(run)
+            spread_search(run, [] if is_scouted else find_greedy_trees(model, options, run))
             return
         greedy = find_greedy_trees(model, options, run)
         if run.should_stop():

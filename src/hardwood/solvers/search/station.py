@@ -18,7 +18,7 @@ from hardwood.errors import InvalidInputError
 from hardwood.problem.problem import Problem
 from hardwood.proofs.members import Piece, Settled, packed_piece, unpacked_state
 from hardwood.proofs.writer import PlainRanks, numbers_of_samples, plain_to_indices
-from hardwood.solvers.search.first_trees import find_first_trees
+from hardwood.solvers.search.first_trees import improve_first_trees
 from hardwood.solvers.search.helping import Help, Helper, Question, RootPart, question_of
 from hardwood.solvers.search.model import SearchModel, tree_of
 from hardwood.solvers.search.options import core_options
@@ -28,6 +28,12 @@ from hardwood.tree.index_tree import IndexTree
 UNTIL_PIECE = 20.0
 """Seconds to wait for a search to come to the end of a threshold; that takes milliseconds."""
 
+
+TOLD = 64
+"""So many trees are told at once, the last ones; a pool has room for 32 on each side."""
+
+MOST_ROOTS = 4
+"""So many good trees are told of, whose neighbourhood is searched first."""
 
 Told = tuple[int, IntArray]
 """Which child of the root was answered, and the rows of the tree."""
@@ -73,6 +79,10 @@ class Duty:
         How long trees may be looked for.
     tree : IndexTree or None
         The best one so far.
+    greedy : sequence of IndexTree
+        Trees to start from.
+    share : (int, int)
+        Which of so many searches for trees it is, each from other starts.
     question : Question or None
         Of the station `asker`, to be helped with: the parts are of its root. `place` is for the proof.
     told : sequence of (side, rows)
@@ -84,6 +94,8 @@ class Duty:
     best: int = 0
     seconds: float = np.inf
     tree: IndexTree | None = None
+    greedy: Sequence[IndexTree] = ()
+    share: tuple[int, int] = (0, 1)
     question: Question | None = None
     asker: str = ""
     place: int = 0
@@ -111,6 +123,8 @@ class News:
         For whoever asked the question.
     told : list of (side, rows)
         Trees that children of the root were answered with.
+    others : list of (cost, IndexTree)
+        Good trees that split the root elsewhere than the best one, once trees were looked for.
     is_done : bool
         Whether the duty is done, or nothing more can be done about it.
     counters : dict
@@ -122,6 +136,7 @@ class News:
     piece: Piece | None = None
     help: Help = field(default_factory=Help)
     told: list[Told] = field(default_factory=list)
+    others: list[tuple[int, IndexTree]] = field(default_factory=list)
     is_done: bool = False
     counters: dict[str, dict[str, int]] = field(default_factory=dict)
 
@@ -171,6 +186,7 @@ class Station:
                 raise InvalidInputError(f"the checkpoint cannot be gone on from: {error}") from error
         self._scout: Scout | None = None
         self._helper: Helper | None = None
+        self._found: list[tuple[int, IntArray]] = []  # by whoever looks for trees
         self._offered: int | None = None  # the least cost that is known elsewhere
 
     def begin(self, duty: Duty) -> None:
@@ -203,7 +219,7 @@ class Station:
             trees, is_over = scout.news(seconds)
             if is_over:
                 self._scout = None
-            return News([(None, tree) for tree in trees], is_done=is_over)
+            return News([(None, tree) for tree in trees], others=self._good_trees() if is_over else [], is_done=is_over)
         if helper is not None:
             help_, is_over = helper.news(seconds)
             if is_over:
@@ -221,7 +237,7 @@ class Station:
                 news.piece = packed_piece(self.stream, *taken)
         # In this order: the piece settles no more than is told.
         news.settled = self._core.take_settled()
-        news.told = self._core.take_told()
+        news.told = self._core.take_told()[-TOLD:]
         if news.is_done:
             depths = range(self._plain.depth, 1, -1)
             news.counters = {f"depth {depth}": self._core.counters(depth) for depth in depths}
@@ -260,14 +276,25 @@ class Station:
 
     def _new_scout(self, duty: Duty) -> Scout:
         commission, options = self.commission, core_options(self.commission.options)
+        self._found = []
+        note = self._found.append
         return Scout(
-            lambda run, _: find_first_trees(self._model, options, run),
+            lambda run, _: improve_first_trees(
+                self._model, duty.greedy, options, run, share=duty.share, on_found=lambda *tree: note(tree)
+            ),
             commission.problem,
             commission.options,
             random_state=commission.random_state,
             seconds=duty.seconds,
             tree=duty.tree,
         )
+
+    def _good_trees(self) -> list[tuple[int, IndexTree]]:
+        """Return the best trees that were found, each with another split at the root."""
+        by_root: dict[tuple[int, int], tuple[int, IndexTree]] = {}
+        for cost, rows in sorted(self._found, key=lambda found: found[0]):
+            by_root.setdefault((int(rows[0][0]), int(rows[1][0])), (cost, tree_of(rows)))
+        return list(by_root.values())[:MOST_ROOTS]
 
     def close(self) -> None:
         """End whatever runs."""

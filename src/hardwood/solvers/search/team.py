@@ -1,0 +1,101 @@
+"""The stations that take part in a search, for whoever hands out the work.
+
+In threads of this process here, on machines in `hardwood.solvers.search.cluster`.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from hardwood.solvers.search.helping import Help, Question, RootPart
+from hardwood.solvers.search.model import SearchModel
+from hardwood.solvers.search.station import Commission, Duty, News, Station, Streams
+
+
+class Team(Protocol):
+    """The stations that take part in a search."""
+
+    def slots(self) -> list[str]:
+        """Return the names of the stations that are there now."""
+
+    def give(self, slot: str, duty: Duty) -> None:
+        """Let a station begin a duty."""
+
+    def news(self, seconds: float, *, writes: bool) -> list[tuple[str, int, News]]:
+        """Return slot, stream and news of the stations that have any, after so many seconds at most."""
+
+    def offer(self, cost: int) -> None:
+        """Tell all that a tree of this cost is known."""
+
+    def give_back(self, slot: str) -> list[RootPart]:
+        """Return parts that a station has not begun."""
+
+    def ask_question(self, slot: str) -> Question | None:
+        """Return the question that a station may be helped with."""
+
+    def take_help(self, slot: str, question: int, place: int, given: Help) -> bool:
+        """Hand over what a helper found out; whether the question is still open."""
+
+    def end_help(self, slot: str) -> None:
+        """Let a station help no more."""
+
+    def close(self) -> None:
+        """End all duties."""
+
+
+class Threads:
+    """Stations in threads of this process."""
+
+    def __init__(
+        self, commission: Commission, models: tuple[SearchModel, SearchModel], n: int, streams: Streams
+    ) -> None:
+        self._stations = {str(k): Station(commission, models, *streams.take()) for k in range(n)}
+        self._busy: set[str] = set()
+
+    def slots(self) -> list[str]:
+        """Return the names of the stations."""
+        return list(self._stations)
+
+    def give(self, slot: str, duty: Duty) -> None:
+        """Let a station begin a duty."""
+        self._stations[slot].begin(duty)
+        self._busy.add(slot)
+
+    def news(self, seconds: float, *, writes: bool) -> list[tuple[str, int, News]]:
+        """Return what is new, after so many seconds at most."""
+        told = []
+        for k, slot in enumerate(sorted(self._busy)):
+            station = self._stations[slot]
+            news = station.news(seconds if k == 0 else 0.0, writes=writes)
+            told.append((slot, station.stream, news))
+            if news.is_done:
+                self._busy.discard(slot)
+        return told
+
+    def offer(self, cost: int) -> None:
+        """Tell all that a tree of this cost is known."""
+        for station in self._stations.values():
+            station.offer(cost)
+
+    def give_back(self, slot: str) -> list[RootPart]:
+        """Return parts that a station has not begun."""
+        return self._stations[slot].give_back()
+
+    def ask_question(self, slot: str) -> Question | None:
+        """Return the question that a station may be helped with."""
+        return self._stations[slot].ask_question()
+
+    def take_help(self, slot: str, question: int, place: int, given: Help) -> bool:
+        """Hand over what a helper found out."""
+        return self._stations[slot].take_help(question, place, given)
+
+    def end_help(self, slot: str) -> None:
+        """Let a station help no more."""
+        self._stations[slot].end_help()
+
+    def close(self) -> None:
+        """End all duties."""
+        for station in self._stations.values():
+            station.request_stop()
+        for station in self._stations.values():
+            station.close()
