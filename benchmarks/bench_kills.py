@@ -350,8 +350,8 @@ PARTS = {
     "ionosphere_cluster": lambda: _several(
         ("ionosphere,0.2,4", "worker", 10, 5.0), ("ionosphere,0.2,4", "scheduler", 8, 5.0)
     ),
-    "magic": lambda: _several(("magic,-,3", "process", 15, 9.0)),
-    "magic_cluster": lambda: _several(("magic,-,3", "worker", 4, 30.0), ("magic,-,3", "scheduler", 2, 45.0)),
+    "magic": lambda: _several(("magic,-,3", "process", 15, 2.5)),
+    "magic_cluster": lambda: _several(("magic,-,3", "worker", 8, 4.5), ("magic,-,3", "scheduler", 6, 6.0)),
     "wine": lambda: _several(
         *(
             ("wine,0.03,3", of, n, apart)
