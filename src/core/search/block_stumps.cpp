@@ -7,23 +7,26 @@
 namespace hardwood::search
 {
 template <class Number>
+BlockStumps<Number>::Child::Child(Problem const &problem)
+    : total(problem.nClasses),
+      bound(problem.nFeatures + 1),
+      achieved(problem.nFeatures + 1, everything),
+      known(problem.nFeatures + 1, Known::bound),
+      byBound(problem.nFeatures)
+{
+    known[problem.nFeatures] = Known::exact;
+}
+
+template <class Number>
 BlockStumps<Number>::BlockStumps(Workspace &work)
     : work_(work),
       problem_(work.problem),
       tables_(work),
+      children_{Child(work.problem), Child(work.problem)},
       mostLeft_(BlockTables<Number>::mostBlocks + 1),
       mostRight_(BlockTables<Number>::mostBlocks + 1),
       running_(2 * work.problem.nClasses)
 {
-    auto const p = problem_.nFeatures;
-    for (auto &child : children_)
-    {
-        child.total = Array<Number>(problem_.nClasses);
-        child.bound = Array<Weight>(p + 1);
-        child.achieved = Array<Weight>(p + 1, everything);
-        child.known = Array<Known>(p + 1, Known::bound);
-        child.known[p] = Known::exact;
-    }
 }
 
 // --- The samples ---
@@ -276,15 +279,21 @@ void BlockStumps<Number>::scan(Index side, Index feature, bool isExact)
 
 // --- The two best stumps ---
 
+template <class Number>
+void BlockStumps<Number>::beginChoice()
+{
+    for (auto &child : children_)
+        child.byBound.begin(child.bound.view().part(0, problem_.nFeatures));
+}
+
 // The feature of the child's stump with the least bound; of equals a plain leaf, then the first.
 template <class Number>
 Index BlockStumps<Number>::cheapest(Index side) const
 {
-    auto const bound = child(side).bound.view();
-    auto best = problem_.nFeatures;
-    for (Index j = 0; j < problem_.nFeatures; ++j)
-        best = bound[j] < bound[best] ? j : best;
-    return best;
+    auto const &own = child(side);
+    auto const leaf = problem_.nFeatures;
+    auto const feature = own.byBound.least();
+    return own.bound[feature] < own.bound[leaf] ? feature : leaf;
 }
 
 // The cost of the cheapest stump that is known to be there.
@@ -301,6 +310,8 @@ Weight BlockStumps<Number>::cheapestAchieved(Index side) const
 template <class Number>
 typename BlockStumps<Number>::Choice BlockStumps<Number>::choose(Weight cutoff, Index &nScans, bool early)
 {
+    beginChoice();
+    std::array<Weight, 2> there{cheapestAchieved(0), cheapestAchieved(1)};
     while (true)
     {
         std::array<Index, 2> const best{cheapest(0), cheapest(1)};
@@ -312,15 +323,19 @@ typename BlockStumps<Number>::Choice BlockStumps<Number>::choose(Weight cutoff, 
         auto const rightKnown = children_[1].known[best[1]];
         if (leftKnown == Known::exact && rightKnown == Known::exact)
             return {Verdict::found, left + right};
-        if (early && cheapestAchieved(0) + cheapestAchieved(1) < cutoff)
+        if (early && there[0] + there[1] < cutoff)
             return {Verdict::found, cutoff - 1};
         if (work_.shouldStop())
             return {Verdict::stopped, left + right};
         ++nScans;
         // What is known least first, then the cheaper one.
         auto const takesLeft = leftKnown != rightKnown ? leftKnown < rightKnown : left <= right;
-        auto const side = takesLeft ? Index{0} : Index{1};
-        scan(side, takesLeft ? best[0] : best[1], (takesLeft ? leftKnown : rightKnown) == Known::blocks);
+        std::size_t const side = takesLeft ? 0 : 1;
+        auto const feature = best[side];
+        auto &own = children_[side];
+        scan(static_cast<Index>(side), feature, own.known[feature] == Known::blocks);
+        own.byBound.change(feature, own.bound[feature]);
+        there[side] = std::min(there[side], own.achieved[feature]);
     }
 }
 

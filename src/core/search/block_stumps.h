@@ -17,6 +17,7 @@
 #pragma once
 
 #include "search/block_tables.h"
+#include "search/tournament.h"
 
 namespace hardwood::search
 {
@@ -47,6 +48,9 @@ private:
         Array<Weight> bound;     // by feature; last entry: of a plain leaf
         Array<Weight> achieved;  // by feature, unless only a bound is known: the cost of a split that is there
         Array<Known> known;
+        Tournament byBound;  // of the features, while one is chosen
+
+        explicit Child(Problem const &problem);
     };
 
     Workspace &work_;
@@ -79,6 +83,7 @@ private:
     [[nodiscard]] Number bestBoundary(Index side, Index feature);
     [[nodiscard]] Number bestInside(Index side, Index feature, Index block, Number best);
     void scan(Index side, Index feature, bool isExact);
+    void beginChoice();
     [[nodiscard]] Index cheapest(Index side) const;
     [[nodiscard]] Weight cheapestAchieved(Index side) const;
 

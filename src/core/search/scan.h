@@ -37,7 +37,6 @@ template <class Number>
 TwoLabellings<Number> scanTwoClasses(Span<Sample const> rising, Span<Sample const> falling,
                                      Span<Sides<Number> const> signedWeight, Sides<Number> total0, Sides<Number> total1)
 {
-    Sides<Number> const zero;
     Running<Number> first01{total1, total1};
     Running<Number> first10{total0, total0};
     Running<Number> second01;
@@ -46,16 +45,16 @@ TwoLabellings<Number> scanTwoClasses(Span<Sample const> rising, Span<Sample cons
     for (Index k = 0; k < half; ++k)
     {
         first01.add(signedWeight[rising[k]]);
-        first10.add(zero - signedWeight[falling[k]]);
+        first10.subtract(signedWeight[falling[k]]);
         second01.add(signedWeight[rising[half + k]]);
-        second10.add(zero - signedWeight[falling[half + k]]);
+        second10.subtract(signedWeight[falling[half + k]]);
     }
     first01.append(second01);
     first10.append(second10);
     if (2 * half < rising.size())
     {
         first01.add(signedWeight[rising[2 * half]]);
-        first10.add(zero - signedWeight[falling[2 * half]]);
+        first10.subtract(signedWeight[falling[2 * half]]);
     }
     return {first01.most, first10.most};
 }

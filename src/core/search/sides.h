@@ -90,6 +90,11 @@ struct Running
         now = now + weight;
         most = larger(most, now);
     }
+    void subtract(Sides<Number> weight)
+    {
+        now = now - weight;
+        most = larger(most, now);
+    }
     // The same sum carried on by one that began at 0, over what follows in the order.
     void append(Running const &next)
     {

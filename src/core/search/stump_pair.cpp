@@ -5,20 +5,27 @@
 namespace hardwood::search
 {
 template <class Classes>
-StumpPair<Classes>::StumpPair(Workspace &work, PlacedRanks &ranks)
-    : work_(work), problem_(work.problem), ranks_(ranks), coarse_(work.problem), classes_(work.problem.nClasses)
+StumpPair<Classes>::Child::Child(Problem const &problem)
+    : total(problem.nClasses),
+      bound(problem.nFeatures + 1),
+      achieved(problem.nFeatures + 1),
+      known(problem.nFeatures + 1, Known::bound),
+      right(problem.nFeatures),
+      stump(static_cast<std::size_t>(problem.nFeatures)),
+      zeroIsLeft(problem.nFeatures),
+      byBound(problem.nFeatures)
 {
-    auto const p = problem_.nFeatures;
-    for (auto &child : children_)
-    {
-        child.total = Array<Weight>(problem_.nClasses);
-        child.bound = Array<Weight>(p + 1);
-        child.achieved = Array<Weight>(p + 1);
-        child.known = Array<Known>(p + 1, Known::bound);
-        child.right = Array<Weight>(p);
-        child.stump.resize(static_cast<std::size_t>(p));
-        child.zeroIsLeft = Array<std::uint8_t>(p);
-    }
+}
+
+template <class Classes>
+StumpPair<Classes>::StumpPair(Workspace &work, PlacedRanks &ranks)
+    : work_(work),
+      problem_(work.problem),
+      ranks_(ranks),
+      coarse_(work.problem),
+      children_{Child(work.problem), Child(work.problem)},
+      classes_(work.problem.nClasses)
+{
 }
 
 // --- The samples ---
@@ -316,20 +323,29 @@ void StumpPair<Classes>::findBest(Index side, Index feature)
     own.stump[static_cast<std::size_t>(feature)] = best.stump;
 }
 
+template <class Classes>
+void StumpPair<Classes>::beginChoice()
+{
+    for (auto &child : children_)
+        child.byBound.begin(child.bound.view().part(0, problem_.nFeatures));
+}
+
+// Take note of what is known of a feature now.
+template <class Classes>
+void StumpPair<Classes>::noteScan(Index feature)
+{
+    for (auto &child : children_)
+        child.byBound.change(feature, child.bound[feature]);
+}
+
 // The feature of the child's stump with the least bound; of equals a plain leaf, then the first.
 template <class Classes>
 Index StumpPair<Classes>::cheapest(Index side) const
 {
-    auto const bound = child(side).bound.view();
+    auto const &own = child(side);
     auto const leaf = problem_.nFeatures;
-    auto best = leaf;
-    auto least = bound[leaf];
-    for (Index j = 0; j < leaf; ++j)
-    {
-        best = bound[j] < least ? j : best;
-        least = std::min(least, bound[j]);
-    }
-    return best;
+    auto const feature = own.byBound.least();
+    return own.bound[feature] < own.bound[leaf] ? feature : leaf;
 }
 
 // The same among the stumps that are known to be there.
@@ -347,6 +363,9 @@ Index StumpPair<Classes>::cheapestScanned(Index side) const
 template <class Classes>
 typename StumpPair<Classes>::Choice StumpPair<Classes>::choose(Weight cutoff, Index &nScans, bool early)
 {
+    beginChoice();
+    // The cheapest stumps that are known to be there.
+    std::array<Index, 2> there{cheapestScanned(0), cheapestScanned(1)};
     while (true)
     {
         std::array<Index, 2> const best{cheapest(0), cheapest(1)};
@@ -366,15 +385,20 @@ typename StumpPair<Classes>::Choice StumpPair<Classes>::choose(Weight cutoff, In
         if (child(side).known[feature] == Known::blocks)
         {
             findBest(side, feature);
-            continue;
         }
-        ++nScans;
-        scan(feature);
+        else
+        {
+            ++nScans;
+            scan(feature);
+        }
+        noteScan(feature);
         if (!early)
             continue;
-        std::array<Index, 2> const known{cheapestScanned(0), cheapestScanned(1)};
-        if (children_[0].achieved[known[0]] + children_[1].achieved[known[1]] < cutoff)
-            return {Verdict::undecided, left + right, known, false};
+        for (std::size_t c = 0; c < 2; ++c)
+            if (children_[c].achieved[feature] < children_[c].achieved[there[c]])
+                there[c] = feature;
+        if (children_[0].achieved[there[0]] + children_[1].achieved[there[1]] < cutoff)
+            return {Verdict::undecided, left + right, there, false};
     }
 }
 

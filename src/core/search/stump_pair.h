@@ -10,6 +10,7 @@
 #include "search/coarse_scan.h"
 #include "search/node.h"
 #include "search/scan.h"
+#include "search/tournament.h"
 
 namespace hardwood::search
 {
@@ -54,6 +55,9 @@ private:
         std::vector<Stump>
             stump;  // by feature, of coarse scans: that split, or a plain leaf as long as it is not known
         Array<std::uint8_t> zeroIsLeft;  // by feature, two classes: whether that is under the labelling (0, 1)
+        Tournament byBound;              // of the features, while one is chosen
+
+        explicit Child(Problem const &problem);
     };
 
     Workspace &work_;
@@ -96,6 +100,8 @@ private:
     void estimate(Index feature);
     void findBest(Index side, Index feature);
     [[nodiscard]] Sides<Number> scanBoth(Index feature);
+    void beginChoice();
+    void noteScan(Index feature);
     [[nodiscard]] Index cheapest(Index side) const;
     [[nodiscard]] Index cheapestScanned(Index side) const;
 

@@ -122,12 +122,12 @@ class TimeLimit:
         self.started = time.perf_counter() if started is None else started
         self.counts_cpu = _COUNTS_CPU.get()
         self._clock = time.process_time if self.counts_cpu else time.perf_counter
-        from_when = self._clock() if self.counts_cpu else self.started
-        self._deadline = math.inf if seconds is None else from_when + seconds
+        self._from = self._clock() if self.counts_cpu else self.started
+        self._deadline = math.inf if seconds is None else self._from + seconds
 
     def elapsed(self) -> float:
-        """Seconds since the start, on the wall."""
-        return time.perf_counter() - self.started
+        """Seconds since the start, of the kind that is limited."""
+        return self._clock() - self._from
 
     def remaining(self) -> float:
         """Seconds left; infinite without a limit, never negative."""
