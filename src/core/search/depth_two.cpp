@@ -42,9 +42,6 @@ void DepthTwo<Classes>::fill(Span<Event const> source, Index sourceWidth)
     makeRoom(own_, size_, n);
     makeRoom(reach_, size_, n);
     makeRoom(wrong_, size_, n);
-    makeRoom(shared_, size_ + 1, n + 1);
-    makeRoom(parts_, size_, n);
-    makeRoom(disputed_, size_ + 1, n + 1);
     branching_.makeRoomFor(size_);
     for (Index k = 0; k < size_; ++k)
         label_[k] = problem_.label[ids_[k]];
@@ -93,11 +90,17 @@ void DepthTwo<Classes>::markReach(Index feature, Rank first, Rank last)
 {
     // Local views: a byte that is written could otherwise be part of anything, and all would be read anew.
     auto const [lower, upper] = ranks_.of(feature);
-    auto const [reach, shared] = std::pair(reach_.view(), shared_.view());
+    auto const reach = reach_.view();
     auto const n = size_;
     for (Index k = 0; k < n; ++k)
         reach[k] =
             static_cast<std::uint8_t>(static_cast<int>(lower[k] <= first) | (static_cast<int>(upper[k] > last) << 1));
+    // Mostly few are shared: room for them is made when they are, with one place more for what is not kept.
+    Index const most = std::count(reach.begin(), reach.begin() + n, std::uint8_t{3});
+    makeRoom(shared_, most + 1, problem_.nSamples + 1);
+    makeRoom(disputed_, most + 1, problem_.nSamples + 1);
+    makeRoom(parts_, most, problem_.nSamples);
+    auto const shared = shared_.view();
     Index nShared = 0;
     for (Index k = 0; k < n; ++k)
     {

@@ -13,7 +13,7 @@ Workspace::Workspace(Problem const &problem, Options const &options, Control &co
       problem(problem),
       options(options),
       place(problem.nSamples, -1),
-      kept(Array<Event>::unwritten(2 * problem.nSamples + 1)),
+      kept(Array<Event>::unwritten(isCoarse() ? 0 : 2 * problem.nSamples + 1)),
       member(problem.nSamples),
       classWeight(problem.nClasses)
 {
@@ -265,7 +265,7 @@ void Node::listActive(Index feature, Weight cutoff)
     active_.clear();
     for (Index k = first_; k < std::min(known.size(), end_); ++k)
         if (memory_.leavesOpen(feature, known.at(k), cutoff))
-            active_.push_back(k);
+            active_.push_back(static_cast<Rank>(k));
     counters_.skipped += known.size() - nActive();
 }
 

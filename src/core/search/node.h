@@ -312,7 +312,7 @@ protected:
     Array<Sample> ids_;              // the samples at the node, in order
     Array<Weight> weight_;           // by sample; 0 outside the node
     Array<std::uint8_t> isCertain_;  // by sample: reaches no other node of this level
-    std::vector<Index> active_;      // candidates of the swept feature that memory leaves open
+    std::vector<Rank> active_;       // candidates of the swept feature that memory leaves open
     Index width_ = 1;                // candidates that a range takes at first
     Index first_ = 0;                // the part of a feature's candidates that is searched
     Index end_;

@@ -12,15 +12,14 @@ namespace hardwood::search
 // some.
 class LastAsked
 {
+    // The feature that is split on and the one that is scanned: the others come round too seldom.
+    static constexpr std::size_t most = 2;
+
     bool keepsAll_;
-    std::size_t most_;
     std::vector<Index> features_;  // the one that was asked for last at the end
 
 public:
-    explicit LastAsked(Problem const &problem)
-        : keepsAll_(!problem.isLarge()), most_(static_cast<std::size_t>(std::max<Index>(4, problem.nFeatures / 8)))
-    {
-    }
+    explicit LastAsked(Problem const &problem) : keepsAll_(!problem.isLarge()) {}
     // Note that a feature is asked for; which one is to be kept no longer, -1: none.
     Index ask(Index feature)
     {
@@ -28,7 +27,7 @@ public:
             return -1;
         features_.erase(std::remove(features_.begin(), features_.end(), feature), features_.end());
         features_.push_back(feature);
-        if (features_.size() <= most_)
+        if (features_.size() <= most)
             return -1;
         auto const oldest = features_.front();
         features_.erase(features_.begin());

@@ -17,6 +17,7 @@ void Reoptimiser::walk(Tree const &tree, Visit visit) const
     auto const nodes = tree.nodes();
     std::vector<std::pair<Index, Arrivals>> waiting(1);
     waiting[0].first = 0;
+    waiting[0].second.reserve(static_cast<std::size_t>(problem_.nSamples));
     for (Index i = 0; i < problem_.nSamples; ++i)
         waiting[0].second.push_back({static_cast<Sample>(i), true});
     while (!waiting.empty())

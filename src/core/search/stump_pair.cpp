@@ -37,16 +37,14 @@ void StumpPair<Classes>::open(Span<Sample const> ids, Span<Label const> label)
     size_ = ids.size();
     std::swap(weight_, previous_);
     makeRoom(weight_, size_, n);
-    makeRoom(label_, size_, n);
     makeRoom(own_, size_, n);
-    makeRoom(before_, size_, n);
     if (!work_.isCoarse())
         makeRoom(orders_, problem_.nFeatures * rows * size_, problem_.nFeatures * rows * n);
     if constexpr (!Classes::isTwo)
         makeRoom(rightMost_, size_ + 1, n + 1);
     if (problem_.minLeaf > 0)
         makeRoom(certain_, size_, n);
-    std::copy(label.begin(), label.begin() + size_, label_.begin());
+    label_ = label;
     // Weight of samples that left was taken.
     Sides<Number> gone;
     Index old = 0;
@@ -62,6 +60,8 @@ void StumpPair<Classes>::open(Span<Sample const> ids, Span<Label const> label)
     for (Index side = 0; side < 2; ++side)
         lower(side, gone.of(side));
     ids_.assign(ids.begin(), ids.end());
+    if (problem_.isLarge())
+        previous_ = {};
 }
 
 template <class Classes>
@@ -108,6 +108,7 @@ void StumpPair<Classes>::weigh(Span<std::uint8_t const> reach, Span<Sample const
     auto const own = own_.view();
     std::array<Sides<Number>, 4> const factor{Sides<Number>(0, 0), Sides<Number>(1, 0), Sides<Number>(0, 1),
                                               Sides<Number>(1, 1)};
+    makeRoom(before_, shared.size(), problem_.nSamples);
     for (Index m = 0; m < shared.size(); ++m)
         before_[m] = weight[shared[m]];
     Sides<Number> lost;
@@ -245,12 +246,12 @@ Sides<typename Classes::Number> StumpPair<Classes>::scanBoth(Index feature)
     }
     else if (problem_.minLeaf > 0)
     {
-        return scanManyClasses<true>(endsOf(feature), label_.view(), weight, {certain_.view(), problem_.minLeaf},
+        return scanManyClasses<true>(endsOf(feature), label_, weight, {certain_.view(), problem_.minLeaf},
                                      rightMost_.view(), classes_.view());
     }
     else
     {
-        return scanManyClasses<false>(endsOf(feature), label_.view(), weight, {}, rightMost_.view(), classes_.view());
+        return scanManyClasses<false>(endsOf(feature), label_, weight, {}, rightMost_.view(), classes_.view());
     }
 }
 
@@ -286,7 +287,7 @@ void StumpPair<Classes>::scan(Index feature)
 template <class Classes>
 WeighedEnds<typename Classes::Number> StumpPair<Classes>::endsAt(Index feature)
 {
-    return {ranks_.of(feature), label_.view().part(0, size_), weight_.view().part(0, size_)};
+    return {ranks_.of(feature), label_.part(0, size_), weight_.view().part(0, size_)};
 }
 
 // Count the samples by blocks; what is known of the feature already, for the same weights, stays.
@@ -434,7 +435,7 @@ Stump StumpPair<Classes>::stump(Index side, Index feature)
     {
         auto const locate = [&](auto withMinLeaf, CertainCounts<Number> const &certain)
         {
-            return placeOfManyClasses<decltype(withMinLeaf)::value>(endsOf(feature), label_.view(), weight, certain,
+            return placeOfManyClasses<decltype(withMinLeaf)::value>(endsOf(feature), label_, weight, certain,
                                                                     side, own.right[feature], rightMost_.view(),
                                                                     classes_.view());
         };

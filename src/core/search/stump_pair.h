@@ -74,7 +74,7 @@ private:
     Array<Sides<Number>> rightMost_;  // scratch of the scans
     Array<Sides<Number>> classes_;    // by class: scratch of the scans
     std::vector<Sample> ids_;         // samples by place
-    Array<Label> label_;              // by place
+    Span<Label const> label_;         // by place
     Array<Number> own_;               // by place: all weight of a sample, signed as above
     Array<Sample> orders_;            // by feature: [rising | falling], or [byUpper | lowersBefore | byLower]
     static constexpr Index rows = Classes::isTwo ? 2 : 3;
@@ -108,7 +108,8 @@ private:
 public:
     StumpPair(Workspace &work, PlacedRanks &ranks);
 
-    // Take new samples; the weights of those that stay are kept, for the bounds to follow.
+    // Take new samples; the weights of those that stay are kept, for the bounds to follow. The labels must stay where
+    // they are.
     void open(Span<Sample const> ids, Span<Label const> label);
     // Take the ends of a feature in order, by place.
     void order(Index feature, Span<Event const> ends);

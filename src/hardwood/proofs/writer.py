@@ -157,6 +157,7 @@ def plain_index(problem: Problem, feature: int, threshold: float) -> int:
 
 def numbers_of_samples(model: SearchModel) -> IntArray:
     """Return the number of each merged sample in the proof: its place in the order of first appearance."""
+    assert model.group is not None
     first = np.full(model.n, model.problem.n_samples)
     np.minimum.at(first, model.group, np.arange(model.problem.n_samples))
     return np.argsort(np.argsort(first)).astype(np.int64)
@@ -193,6 +194,7 @@ def packing_record(problem: Problem, model: SearchModel) -> tuple[bytes, int]:
 def _packing(bound: AccuracyBound, model: SearchModel) -> tuple[bytes, int]:
     order = numbers_of_samples(model)
     amount = np.floor(bound.matching_weight * model.scale).astype("<i8")
+    assert model.group is not None
     pairs = order[model.group[bound.matching]].astype("<u4")
     record = PACKING + struct.pack("<I", len(pairs)) + pairs[:, 0].tobytes() + pairs[:, 1].tobytes() + amount.tobytes()
     return record, int(amount.sum()) + model.penalty

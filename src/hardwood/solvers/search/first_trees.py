@@ -97,11 +97,15 @@ def improve_first_trees(
         _start_from_sample(problem, run)
     is_late = model.depth > 2 and not looks_first(problem)  # there local search does more
     if is_first and not is_late and run.best_index_tree is not None and not run.should_stop():
-        # A tree for some samples has the right features, but thresholds that are not the best for all.
-        polished = _core.Reoptimiser(model.core, options, run.control).polish
-        run.report(tree_of(polished(model.core, rows_of(run.best_index_tree))[1]))
+        run.report(_polished(run.best_index_tree, model, options, run))
     if model.depth > 2 and not run.should_stop():
         LocalSearch(model, options, run, [run.random_state], n_threads, permits, on_found).improve(greedy, share)
+
+
+def _polished(tree: IndexTree, model: SearchModel, options: _core.SearchOptions, run: Run) -> IndexTree:
+    """Move the thresholds of a tree for some samples, which has the right features, to where they are best for all."""
+    core = _core.Reoptimiser(model.core, options, run.control)
+    return tree_of(core.polish(model.core, rows_of(tree))[1])
 
 
 def _is_large(model: SearchModel) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hardwood.arrays import FloatArray, IntArray
+from hardwood.arrays import BoolArray, FloatArray, IntArray
 from hardwood.solvers.search.model import SearchModel
 from hardwood.tree.conversion import GapTree, answers_of
 from hardwood.tree.index_tree import IndexTree
@@ -27,28 +27,38 @@ class LeanTrees:
         """Turn indices into thresholds at maximum margin, as `place` does."""
         last, first = np.full((2, len(tree.feature)), np.nan)
         for j in np.unique(tree.feature[tree.left >= 0]):
-            lower, upper = self._ends(int(j))
+            ends = self._ends(int(j))
             for node in np.flatnonzero((tree.left >= 0) & (tree.feature == j)):
-                low, high = self.model.core.ends_up_to(int(j), int(tree.index[node]))
-                last[node] = max(lower.max(where=low, initial=-np.inf), upper.max(where=high, initial=-np.inf))
-                np.logical_not(low, out=low)
-                np.logical_not(high, out=high)
-                first[node] = min(lower.min(where=low, initial=np.inf), upper.min(where=high, initial=np.inf))
+                left = self.model.core.ends_up_to(int(j), int(tree.index[node]))
+                last[node] = max(
+                    end.max(where=self._spread(is_left), initial=-np.inf)
+                    for end, is_left in zip(ends, left, strict=True)
+                )
+                first[node] = min(
+                    end.min(where=self._spread(~is_left), initial=np.inf)
+                    for end, is_left in zip(ends, left, strict=True)
+                )
         return GapTree(tree.feature, last, first, tree.left, tree.right, tree.label).placed(self.model.problem)
 
     def in_indices(self, tree: Tree) -> IndexTree:
         """Express a tree in the ranks of the core, as `to_indices` does but for ends that are one within rounding."""
-        index = np.full(tree.n_nodes, -1)
+        index, row = np.full(tree.n_nodes, -1), self.model.row
         for j in np.unique(tree.feature[tree.left >= 0]):
             lower, upper = self._ends(int(j))
             for node in np.flatnonzero((tree.left >= 0) & (tree.feature == j)):
                 threshold = tree.threshold[node]
-                index[node] = self.model.core.last_rank(int(j), lower <= threshold, upper <= threshold)
+                is_left = (lower <= threshold)[row], (upper <= threshold)[row]
+                index[node] = self.model.core.last_rank(int(j), *is_left)
         label: IntArray = answers_of(tree, self.model.problem)
         return IndexTree(tree.feature, index, tree.left, tree.right, label)
 
     def _ends(self, feature: int) -> tuple[FloatArray, FloatArray]:
-        """Return both ends of the merged samples on one feature."""
+        """Return both ends of all samples on one feature."""
         lower, upper = self.model.problem.reach.of_features(np.array([feature])).ends()
-        row = self.model.row
-        return lower[row, 0], upper[row, 0]
+        return lower[:, 0], upper[:, 0]
+
+    def _spread(self, is_marked: BoolArray) -> BoolArray:
+        """Return marks of merged samples as marks of samples, one of each: ends are longer, and stay where they are."""
+        spread = np.zeros(self.model.problem.n_samples, bool)
+        spread[self.model.row] = is_marked
+        return spread

@@ -188,8 +188,10 @@ class LocalSearch:
 
     def _known_starts(self, greedy: Sequence[IndexTree]) -> Iterator[StartRows]:
         """Yield the best tree that is known and the greedy ones."""
-        if self.run.best_index_tree is not None:
-            yield rows_of(relabel(self.run.best_index_tree, self.model.problem, self.run.control)), REACH
+        known, problem = self.run.best_index_tree, self.model.problem
+        if known is not None:
+            # To rank the ends of a large table for it takes long, and its splits were polished.
+            yield rows_of(known if self.model.is_lean else relabel(known, problem, self.run.control)), REACH
         for tree in greedy:
             if self._effort() > EFFORT_OF_STARTS:
                 return

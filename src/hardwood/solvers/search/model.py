@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import fsum
 from typing import Any, Protocol
 
@@ -50,8 +50,8 @@ class SearchModel:
 
     Attributes
     ----------
-    group : int64 array of shape (n_samples,)
-        The merged sample that each sample of the problem belongs to.
+    group : int64 array of shape (n_samples,) or None
+        The merged sample that each sample of the problem belongs to; None in the model of a large table.
     row : int64 array of shape (n,)
         A sample of the problem for each merged one.
     weight : int64 array of shape (n,)
@@ -72,7 +72,7 @@ class SearchModel:
     """
 
     problem: Problem
-    group: IntArray
+    group: IntArray | None
     row: IntArray
     weight: IntArray
     exact_scale: tuple[int, int]
@@ -123,7 +123,11 @@ class SearchModel:
             keeps_events = problem.max_depth > 2 and (keeps_order or is_still)
             return ranks.take_problem(merged.first, *rest, **others, keeps_events=keeps_events)
 
-        return cls._described(problem, merged, is_still, make)
+        model = cls._described(problem, merged, is_still, make)
+        weight = model.weight
+        if (weight == weight[0]).all():
+            weight = np.broadcast_to(weight[0], weight.shape)  # one number for all takes no memory
+        return replace(model, group=None, weight=weight)
 
     @classmethod
     def _described(
@@ -155,6 +159,11 @@ class SearchModel:
         return cls(
             problem, merged.group, merged.first, scaled, exact_scale, step, penalty, forbidden, rounded_off, core
         )
+
+    @property
+    def is_lean(self) -> bool:
+        """Whether it is the model of a large table, of which only the core has ranks."""
+        return self.group is None
 
     @property
     def n(self) -> int:

@@ -37,16 +37,21 @@ TIME = 0.4
 
 
 class BoundByParts:
-    """Add up proven bounds of disjoint parts of the samples; `on_turn` is called after each."""
+    """Add up proven bounds of disjoint parts of the samples, in a share of the time; `on_turn` is called after each."""
 
     def __init__(
-        self, model: SearchModel, options: _core.SearchOptions, run: Run, on_turn: Callable[[], None] = lambda: None
+        self,
+        model: SearchModel,
+        options: _core.SearchOptions,
+        run: Run,
+        on_turn: Callable[[], None] = lambda: None,
+        time: float = TIME,
     ) -> None:
         self.model = model
         self.options = options
         self.run = run
         self.on_turn = on_turn
-        self.control = _core.Control(TIME * run.remaining(), run.counts_cpu)
+        self.control = _core.Control(time * run.remaining(), run.counts_cpu)
         order = np.random.default_rng(run.random_state).permutation(model.n)
         self.parts = [np.sort(part) for part in np.array_split(order, -(-model.n // SIZE))]
         self.proven = np.zeros(len(self.parts), np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from math import inf
 
 from hardwood import _core
@@ -105,16 +106,26 @@ class RootSearch:
     def __init__(self, model: SearchModel, options: _core.SearchOptions, run: Run, scout: Scout | None = None) -> None:
         self.model = model
         self.run = run
-        self.core = _core.RootSearch(model.core, options, model.depth, run.n_jobs, run.control)
         self._scout = scout
-        if scout is not None:
-            self.core.use_threads(run.n_jobs - 1)
-        if run.options["effort"] is not None:
-            self.core.set_effort(run.options["effort"])
         self.options = options
         self._spell = FIRST_SPELL
         self._has_spells = model.depth > DEEP_REACH and run.options["use_deep_steps"] and run.options["effort"] is None
         self.best = model.in_parts(run.best_objective)
+
+    @cached_property
+    def core(self) -> _core.RootSearch:
+        """The root in the compiled core: on a large table it takes much memory, so it is made when it is needed."""
+        run = self.run
+        core = _core.RootSearch(self.model.core, self.options, self.model.depth, run.n_jobs, run.control)
+        if self._scout is not None:
+            core.use_threads(run.n_jobs - 1)
+        if run.options["effort"] is not None:
+            core.set_effort(run.options["effort"])
+        return core
+
+    @property
+    def _has_core(self) -> bool:
+        return "core" in self.__dict__
 
     def prove(self, time: float = inf, first: tuple[float, ...] = ()) -> None:
         """Work through the stages until bound and incumbent meet, the run must stop or so many seconds are over.
@@ -192,9 +203,11 @@ class RootSearch:
         for tree in trees:
             self.run.report(tree)
             self.best = min(self.best, self.model.in_parts(self.run.best_objective))
-            self.core.offer(self.best)
+            if self._has_core:
+                self.core.offer(self.best)
         if is_over:
-            self.core.use_threads(self.run.n_jobs)
+            if self._has_core:
+                self.core.use_threads(self.run.n_jobs)
             self._scout = None
 
     def _report_bound(self) -> None:

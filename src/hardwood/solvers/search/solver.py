@@ -137,7 +137,13 @@ def _modelled(problem: Problem, run: Run, needs_ranks: bool) -> tuple[SearchMode
 def _prove(root: RootSearch, options: _core.SearchOptions) -> None:
     """Raise the bound until it meets the incumbent: that of parts of the samples in between, where they are many."""
     model, run = root.model, root.run
-    if run.remaining() < np.inf and model.n * model.problem.n_features >= LARGE:
+    size = model.n * model.problem.n_features
+    if run.remaining() < np.inf and size >= VERY_LARGE and model.depth > 2:
+        # There no stage over all samples ends within minutes.
+        BoundByParts(model, options, run, root.hear_scout, time=1.0).prove()
+        if not run.should_stop():
+            root.prove()
+    elif run.remaining() < np.inf and size >= LARGE:
         # What all samples together give is worth more, if it can be had: parts are for when it cannot.
         known = -np.inf
         while known < run.bound and not run.should_stop():
