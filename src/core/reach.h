@@ -94,4 +94,31 @@ bool visitLeaves(Span<Node<Threshold> const> nodes, Index root, Box const &box, 
         node = stack[--size];
     }
 }
+
+// Visit all nodes that a box reaches, parents before their children, left before right. `stack` as in `visitLeaves`.
+template <class Threshold, class Box, class Visit>
+void visitNodes(Span<Node<Threshold> const> nodes, Box const &box, Span<std::int32_t> stack, Visit visit)
+{
+    Index size = 0;
+    std::int32_t node = 0;
+    while (true)
+    {
+        visit(node);
+        auto const &here = nodes[node];
+        if (here.isLeaf())
+        {
+            if (size == 0)
+                return;
+            node = stack[--size];
+        }
+        else if (!box.left(here, node))
+            node = here.right;
+        else
+        {
+            if (box.right(here, node))
+                stack[size++] = here.right;
+            node = here.left;
+        }
+    }
+}
 }  // namespace hardwood

@@ -122,6 +122,29 @@ def reached_nodes_under_attack(
 ) -> BoolArray:
     """As `reached_nodes`, for boxes whose ends are computed where the tree asks for them."""
 
+def node_sums(
+    feature: IntArray,
+    threshold: FloatArray,
+    left: IntArray,
+    right: IntArray,
+    leaf_label: IntArray,
+    low: FloatArray,
+    high: FloatArray,
+    down: FloatArray,
+    up: FloatArray,
+    group: IntArray,
+    rounding: FloatArray,
+    label: IntArray,
+    weight: FloatArray,
+    n_classes: int,
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, IntArray]:
+    """Return what samples add up to at the nodes.
+
+    By node and class the weight of the samples that reach one leaf only, of those that can reach the node and no leaf
+    of another class, and of those whose leaves of other classes all lie there or below; by node the weight of those
+    that can reach it and are lost, and how many can reach it.
+    """
+
 @overload
 def reached_leaves(
     feature: IntArray,

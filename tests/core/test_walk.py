@@ -21,6 +21,36 @@ def reached(tree: RandomTree, lower: list[float], upper: list[float], node: int 
     return {node} | left | right
 
 
+def below(tree: RandomTree, node: int) -> set[int]:
+    """The node and all nodes below it."""
+    if tree.left[node] < 0:
+        return {node}
+    return {node} | below(tree, int(tree.left[node])) | below(tree, int(tree.right[node]))
+
+
+def check_sums(
+    rng: np.random.Generator, tree: RandomTree, nodes: list[set[int]], label: np.ndarray, boxes: tuple[np.ndarray, ...]
+) -> None:
+    weight = rng.integers(0, 5, len(label)).astype(float)
+    size, leaves = len(tree.feature), set(tree.leaves)
+    certain, kept, lost_below = np.zeros((3, size, 3))
+    lost, count = np.zeros(size), np.zeros(size, int)
+    for i, reached_nodes in enumerate(nodes):
+        wrong = {leaf for leaf in reached_nodes & leaves if tree.label[leaf] != label[i]}
+        for node in range(size):
+            is_here = node in reached_nodes
+            count[node] += is_here
+            lost[node] += weight[i] if wrong and is_here else 0
+            if label[i] < 0:
+                continue
+            certain[node, label[i]] += weight[i] if is_here and len(reached_nodes & leaves) == 1 else 0
+            kept[node, label[i]] += weight[i] if is_here and not wrong else 0
+            lost_below[node, label[i]] += weight[i] if wrong and wrong <= below(tree, node) else 0
+    found = _core.node_sums(*tree.splits, tree.label, *boxes, label, weight, 3)
+    for sums, expected in zip(found, (certain, kept, lost_below, lost, count), strict=True):
+        np.testing.assert_array_equal(sums, expected)
+
+
 def check_walks(rng: np.random.Generator) -> None:
     n, p = int(rng.integers(0, 12)), int(rng.integers(1, 5))
     tree = random_tree(rng, p, int(rng.integers(0, 8)), 3)
@@ -36,6 +66,7 @@ def check_walks(rng: np.random.Generator) -> None:
     assert _core.reached_nodes_under_attack(*tree.splits, *boxes).tolist() == expected
     wrong = [any(tree.label[k] != label[i] for k in nodes[i] if tree.left[k] < 0) for i in range(n)]
     assert _core.fooled(*tree.splits, tree.label, lower, upper, label).tolist() == wrong
+    check_sums(rng, tree, nodes, label, boxes)
     everywhere = np.ones(len(tree.feature), bool)
     words = _core.reached_leaves(*tree.splits, everywhere, everywhere, lower, upper)
     for i in range(n):

@@ -42,7 +42,6 @@ from hardwood import (
 )
 from hardwood.export import from_sklearn
 from hardwood.tree.reach import robust_errors
-from hardwood.tree.statistics import LeafStatistics
 
 # The check expects a class of weight 0.0001 to be given up. Trees do so, scikit-learn's too, because the check sets
 # their min_weight_fraction_leaf; one that minimises errors without it keeps what costs nothing to keep.
@@ -159,19 +158,6 @@ def _subtree(tree: Tree, node: int) -> list[int]:
     if tree.left[node] < 0:
         return [node]
     return [node, *_subtree(tree, int(tree.left[node])), *_subtree(tree, int(tree.right[node]))]
-
-
-def test_statistics_do_not_depend_on_the_size_of_chunks(
-    iris: tuple[pd.DataFrame, pd.Series], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    X, y = iris
-    clf = GreedyRobustTreeClassifier(3, attack=0.2).fit(X, y)
-    problem = Problem.from_data(X, y, 0.2, 3)
-    monkeypatch.setattr("hardwood.tree.statistics._CHUNK", 7)
-    small = LeafStatistics.of(clf.tree_, problem)
-    assert np.array_equal(small.certain_weight(), clf.leaf_weight_)
-    assert small.weight[small.is_lost].sum() == clf.result_.objective
-    assert small.reaching_count()[0] == 150
 
 
 def test_decision_paths_lead_from_the_root_to_the_leaf(iris: tuple[pd.DataFrame, pd.Series]) -> None:

@@ -108,6 +108,35 @@ auto pyReachedNodesUnderAttack(Ints feature, Floats threshold, Ints left, Ints r
     return handOver(std::move(out), n, nodes.size());
 }
 
+auto pyNodeSums(Ints feature, Floats threshold, Ints left, Ints right, Ints leafLabel, FloatRows low, FloatRows high,
+                FloatRows down, FloatRows up, Ints group, FloatRows rounding, Ints label, Floats weight, Index nClasses)
+{
+    auto const arrays = attackedOf(low, high, down, up, group, rounding);
+    auto const own = spanOf(label);
+    auto const weights = spanOf(weight);
+    auto const n = arrays.attacked.low.rows();
+    require(own.size() == n && weights.size() == n, "label and weight must have an entry per sample");
+    require(nClasses > 0, "n_classes must be positive");
+    requireRange(own, -1, nClasses - 1, "label");
+    auto const nodes =
+        nodesOf<double>({spanOf(feature), spanOf(threshold), spanOf(left), spanOf(right), spanOf(leafLabel)},
+                        arrays.attacked.low.columns());
+    auto const size = nodes.size();
+    Array<double> certain(size * nClasses), kept(size * nClasses), lostBelow(size * nClasses), lost(size);
+    Array<Index> count(size);
+    auto const byClass = [&](Array<double> &sums) { return Grid<double>(sums.data(), size, nClasses); };
+    {
+        nb::gil_scoped_release unlocked;
+        Interruptible control;
+        addUp(nodes, arrays.attacked, own, weights,
+              {byClass(certain), byClass(kept), byClass(lostBelow), lost.view(), count.view()}, control);
+    }
+    raisePending();
+    return nb::make_tuple(handOver(std::move(certain), size, nClasses), handOver(std::move(kept), size, nClasses),
+                          handOver(std::move(lostBelow), size, nClasses), handOver(std::move(lost)),
+                          handOver(std::move(count)));
+}
+
 auto pyReachedNodes(Ints feature, Floats threshold, Ints left, Ints right, FloatRows lower, FloatRows upper)
 {
     auto const low = gridOf(lower), high = gridOf(upper);
@@ -217,6 +246,12 @@ void bindWalk(nb::module_ &m)
     m.def("reached_nodes_under_attack", pyReachedNodesUnderAttack, array("feature"), array("threshold"), array("left"),
           array("right"), array("low"), array("high"), array("down"), array("up"), array("group"), array("rounding"),
           "As `reached_nodes`, for boxes around samples whose ends are computed where the tree asks for them.");
+    m.def("node_sums", pyNodeSums, array("feature"), array("threshold"), array("left"), array("right"),
+          array("leaf_label"), array("low"), array("high"), array("down"), array("up"), array("group"),
+          array("rounding"), array("label"), array("weight"), nb::arg("n_classes"),
+          "Return what samples add up to at the nodes: by node and class the weight of those that reach one leaf only, "
+          "of those that can reach the node and no leaf of another class, and of those whose leaves of other classes "
+          "all lie there or below; by node the weight of those that can reach it and are lost, and how many reach it.");
     char const *const aboutLeaves =
         "Return the leaves that the box of each row reaches as bits of 64-bit words, leaves numbered in the order of "
         "the nodes; `can_left` and `can_right` tell whether any point can go there from a node. Thresholds and boxes "

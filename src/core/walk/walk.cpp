@@ -1,7 +1,9 @@
 #include "walk/walk.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 namespace hardwood
 {
@@ -124,6 +126,23 @@ bool nodesReachedBy(Span<FloatNode const> nodes, Index n, BoxOf boxOf, Grid<bool
     }
     return true;
 }
+
+// The deepest node that has both of two nodes below it, or is one of them; children stand behind their parents.
+Index lowestAbove(Span<Index const> parent, Index a, Index b)
+{
+    while (a != b)
+        (a > b ? a : b) = parent[std::max(a, b)];
+    return a;
+}
+
+Array<Index> parentsOf(Span<FloatNode const> nodes)
+{
+    Array<Index> parent(nodes.size());
+    for (Index node = 0; node != nodes.size(); ++node)
+        if (!nodes[node].isLeaf())
+            parent[nodes[node].left] = parent[nodes[node].right] = node;
+    return parent;
+}
 }  // namespace
 
 bool apply(Span<FloatNode const> nodes, Grid<double const> X, Span<Index> leaf, Control &control)
@@ -204,6 +223,51 @@ bool reachedNodes(Span<FloatNode const> nodes, Attacked const &samples, Grid<boo
     AllSides const sides(nodes, samples);
     auto const boxOf = [&](Index i) { return QuickBox(sides, samples, i); };
     return nodesReachedBy(nodes, samples.low.rows(), boxOf, out, control);
+}
+
+bool addUp(Span<FloatNode const> nodes, Attacked const &samples, Span<Index const> label, Span<double const> weight,
+           NodeSums const &sums, Control &control)
+{
+    Ticker stop(control, 1 << 18);
+    auto stack = Array<std::int32_t>::unwritten(nodes.size());
+    auto const parent = parentsOf(nodes);
+    AllSides const sides(nodes, samples);
+    std::vector<Index> reached;
+    for (Index i = 0; i != samples.low.rows(); ++i)
+    {
+        reached.clear();
+        Index nLeaves = 0;
+        Index firstWrong = -1;
+        Index lastWrong = -1;
+        auto const visit = [&](Index node)
+        {
+            reached.push_back(node);
+            nLeaves += nodes[node].isLeaf() ? 1 : 0;
+            if (!nodes[node].isLeaf() || nodes[node].label == label[i])
+                return;
+            firstWrong = firstWrong < 0 ? node : firstWrong;
+            lastWrong = node;
+        };
+        visitNodes(nodes, QuickBox(sides, samples, i), stack.view(), visit);
+        for (auto const node : reached)
+        {
+            ++sums.count[node];
+            if (firstWrong >= 0)
+                sums.lost[node] += weight[i];
+            else
+                sums.kept(node, label[i]) += weight[i];
+            if (nLeaves == 1 && label[i] >= 0)
+                sums.certain(node, label[i]) += weight[i];
+        }
+        if (firstWrong >= 0 && label[i] >= 0)
+            sums.lostBelow(lowestAbove(parent.view(), firstWrong, lastWrong), label[i]) += weight[i];
+        if (stop(static_cast<Index>(reached.size())))
+            return false;
+    }
+    for (Index node = nodes.size() - 1; node > 0; --node)
+        for (Index c = 0; c != sums.lostBelow.columns(); ++c)
+            sums.lostBelow(parent[node], c) += sums.lostBelow(node, c);
+    return true;
 }
 
 template <class Threshold, class End>

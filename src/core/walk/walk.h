@@ -42,6 +42,24 @@ bool reachedNodes(Span<FloatNode const> nodes, Grid<double const> lower, Grid<do
 // The same for samples whose boxes are computed where the tree asks for them.
 bool reachedNodes(Span<FloatNode const> nodes, Attacked const &samples, Grid<bool> out, Control &control);
 
+// What samples under attack add up to at the nodes of a tree, all of them 0 before.
+struct NodeSums
+{
+    // By node and class, the weight of the samples that
+    Grid<double> certain;    // reach one leaf only, at it and all nodes above it
+    Grid<double> kept;       // can reach the node, and no leaf of another class anywhere
+    Grid<double> lostBelow;  // can reach leaves of other classes, all of which lie at the node or below
+    // By node:
+    Span<double> lost;  // the weight of the samples that can reach the node, and a leaf of another class somewhere
+    Span<Index> count;  // how many samples can reach the node
+};
+
+// Add up the samples at all nodes that their boxes reach; children stand behind their parents. A label of -1 is of no
+// class that the tree knows: such a sample is lost, and no leaf would be right. Takes time for the nodes that boxes
+// reach, not for all of them.
+bool addUp(Span<FloatNode const> nodes, Attacked const &samples, Span<Index const> label, Span<double const> weight,
+           NodeSums const &sums, Control &control);
+
 // From which nodes any point at all can go left and right; a path that no point can follow must not count as reached.
 struct OpenSides
 {

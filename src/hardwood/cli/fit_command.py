@@ -44,7 +44,7 @@ from hardwood.solvers import get_solver, solve
 from hardwood.solvers.display import progress_display
 from hardwood.solvers.result import Result, Status, TracePoint
 from hardwood.solvers.search.cluster import connected
-from hardwood.tree.statistics import LeafStatistics
+from hardwood.tree.statistics import NodeStatistics
 
 
 class StartChoice(StrEnum):
@@ -219,7 +219,7 @@ class _Fitted:
             return
         record = {**training_record(self.result), "data": Path(self.learned_from.table.path).name, **self.scores}
         record["trace"] = [[point.seconds, point.objective, point.bound] for point in _finite(self.result)]
-        weight = LeafStatistics.of(self.result.tree, self.problem).certain_weight()
+        weight = NodeStatistics.of(self.result.tree, self.problem).certain
         Model(self.result.tree, self.attack, record, weight_by_leaf(weight)).save(output)
 
     def show(self, output: Path | None, *, json: bool) -> None:

@@ -18,7 +18,7 @@ from hardwood.solvers.parallel import in_threads
 from hardwood.solvers.result import EndReason
 from hardwood.solvers.solve import solve
 from hardwood.solvers.stopping import Interrupt
-from hardwood.tree.statistics import LeafStatistics, class_shares
+from hardwood.tree.statistics import NodeStatistics, class_shares
 from hardwood.tree.tree import Tree
 
 SHARES_GRID = 2.0**-30
@@ -141,8 +141,8 @@ def averaging(grown: Sequence[GrownTree], problem: Problem, laplace: float = 0.0
     """
     values = []
     for one in grown:
-        statistics = LeafStatistics.of_reach(one.tree, problem.reach, problem.label, one.weight(problem))
-        shares = class_shares(statistics.certain_weight(), one.tree, laplace)
+        statistics = NodeStatistics.of_reach(one.tree, problem.reach, problem.label, one.weight(problem))
+        shares = class_shares(statistics.certain, one.tree, laplace)
         values.append(np.round(shares / SHARES_GRID) * SHARES_GRID)
     return _together([one.tree for one in grown], values)
 

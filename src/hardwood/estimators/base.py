@@ -42,7 +42,7 @@ from hardwood.solvers.options import RANDOM_STATE, Number, Option
 from hardwood.solvers.result import EndReason, Result, Status
 from hardwood.solvers.solve import MOST_CELLS_KEPT
 from hardwood.tree.drawing import tree_html
-from hardwood.tree.statistics import LeafStatistics, class_shares
+from hardwood.tree.statistics import NodeStatistics, class_shares
 from hardwood.tree.tree import Tree
 
 LAPLACE = Option("laplace", 0.0, Number(0, sys.float_info.max), "added to the weight of every class in a leaf")
@@ -224,8 +224,8 @@ class BaseRobustTree(BaseRobustClassifier):
         self.attack_ = attack
         self.classes_ = problem.classes
         self._training_weight = float(problem.weight.sum())
-        statistics = LeafStatistics.of(self.tree_, problem)
-        self.leaf_weight_ = statistics.certain_weight()
+        statistics = NodeStatistics.of(self.tree_, problem)
+        self.leaf_weight_ = statistics.certain
         importances = statistics.importances()
         if problem.encoding is not None:
             by_column = np.zeros(problem.encoding.n_columns)

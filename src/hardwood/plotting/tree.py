@@ -13,7 +13,7 @@ from hardwood.plotting.models import attack_of, tree_of
 from hardwood.plotting.style import FRAGILE, QUIET, colour_of, new_axes, shown
 from hardwood.problem.boxes import Reach
 from hardwood.tree.attacked import AttackedData
-from hardwood.tree.statistics import LeafStatistics
+from hardwood.tree.statistics import NodeStatistics
 from hardwood.tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def plot_tree(
     if X is not None:
         data = AttackedData.prepare(tree, X, y, attack_of(model, attack))
         weight = np.ones(len(data.X)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        statistics = LeafStatistics.of_reach(tree, Reach.fixed(data.boxes.lower, data.boxes.upper), data.label, weight)
+        statistics = NodeStatistics.of_reach(tree, Reach.fixed(data.boxes.lower, data.boxes.upper), data.label, weight)
     for node in range(tree.n_nodes):
         if tree.left[node] >= 0:
             for child, word in ((int(tree.left[node]), "yes"), (int(tree.right[node]), "no")):
@@ -96,7 +96,7 @@ def _layout(tree: Tree) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     return place, level
 
 
-def _draw_node(ax: Axes, tree: Tree, node: int, x: float, y: float, statistics: LeafStatistics | None) -> None:
+def _draw_node(ax: Axes, tree: Tree, node: int, x: float, y: float, statistics: NodeStatistics | None) -> None:
     from matplotlib.patches import FancyBboxPatch
 
     is_leaf = tree.left[node] < 0
@@ -128,18 +128,15 @@ def _question(tree: Tree, node: int) -> str:
     return "\n".join([*map(shown, lines), question])
 
 
-def _draw_bar(ax: Axes, tree: Tree, node: int, x: float, y: float, statistics: LeafStatistics) -> None:
+def _draw_bar(ax: Axes, tree: Tree, node: int, x: float, y: float, statistics: NodeStatistics) -> None:
     from matplotlib.patches import Rectangle
 
-    here = statistics.reached[:, node]
-    total = float(statistics.weight[here].sum())
+    total = float(statistics.reaching[node])
     if total == 0:
         return
     start, width = x - _WIDTH / 2 + 0.04, _WIDTH - 0.08
-    safe = here & ~statistics.is_lost
-    of_class = [safe & (statistics.label == c) for c in range(len(tree.classes))]
-    parts = [(colour_of(c), float(statistics.weight[members].sum())) for c, members in enumerate(of_class)]
-    parts.append((FRAGILE, float(statistics.weight[here & statistics.is_lost].sum())))
+    parts = [(colour_of(c), float(weight)) for c, weight in enumerate(statistics.kept[node])]
+    parts.append((FRAGILE, float(statistics.lost[node])))
     for colour, weight in parts:
         length = width * weight / total
         ax.add_patch(Rectangle((start, y), length, _BAR, facecolor=colour, edgecolor="none", zorder=4))

@@ -19,7 +19,7 @@ from hardwood.problem.endpoints import index_of, midpoint, rank_reach
 from hardwood.problem.problem import Problem
 from hardwood.tree.draft import Draft
 from hardwood.tree.index_tree import IndexTree
-from hardwood.tree.reach import reached_nodes
+from hardwood.tree.statistics import heavier_sides
 from hardwood.tree.tree import Tree
 
 
@@ -110,7 +110,7 @@ def _shipped(nodes: _core.PlacedNodes, problem: Problem) -> Tree:
         margin=margin,
         encoding=problem.encoding,
     )
-    return replace(tree, missing_left=_heavier_sides(tree, problem)) if problem.allows_missing else tree
+    return replace(tree, missing_left=heavier_sides(tree, problem)) if problem.allows_missing else tree
 
 
 def tree_of(draft: Draft, problem: Problem) -> Tree:
@@ -136,7 +136,7 @@ def tree_of(draft: Draft, problem: Problem) -> Tree:
         margin=np.full((len(kept), 2), np.nan),
         encoding=problem.encoding,
     )
-    return replace(tree, missing_left=_heavier_sides(tree, problem)) if problem.allows_missing else tree
+    return replace(tree, missing_left=heavier_sides(tree, problem)) if problem.allows_missing else tree
 
 
 def index_tree_of(draft: Draft) -> IndexTree:
@@ -153,17 +153,7 @@ def _labels(draft: Draft) -> IntArray:
 def in_terms_of(tree: Tree, problem: Problem) -> Tree:
     """Return a tree that was learned from the numbers of a problem, so that it takes the tables they were made of."""
     known = replace(tree, encoding=problem.encoding)
-    return replace(known, missing_left=_heavier_sides(known, problem)) if problem.allows_missing else known
-
-
-def _heavier_sides(tree: Tree, problem: Problem) -> BoolArray:
-    """Return, for each split, whether more weight of training samples certainly goes left than right there."""
-    reached = reached_nodes(tree, problem)
-    is_split = tree.left >= 0
-    left, right = reached[:, tree.left[is_split]], reached[:, tree.right[is_split]]
-    answer = np.zeros(tree.n_nodes, dtype=bool)
-    answer[is_split] = problem.weight @ (left & ~right) >= problem.weight @ (right & ~left)
-    return answer
+    return replace(known, missing_left=heavier_sides(known, problem)) if problem.allows_missing else known
 
 
 def to_indices(tree: Tree, problem: Problem) -> IndexTree:

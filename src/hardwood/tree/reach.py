@@ -60,10 +60,12 @@ def reached_nodes(tree: Tree, problem: Problem) -> BoolArray:
 
 def certain_sizes(tree: Tree, problem: Problem, measure: IntArray) -> IntArray:
     """Return, for each leaf in order of its number, how much the samples measure that reach it and no other leaf."""
-    reached = reached_nodes(tree, problem)[:, tree.left < 0]
-    is_certain = reached.sum(axis=1) == 1
-    leaf = reached[is_certain].argmax(axis=1)
-    return np.bincount(leaf, measure[is_certain], reached.shape[1]).astype(np.int64)
+    all_alike = np.zeros(len(measure), np.int64)
+    certain, *_ = _core.node_sums(
+        tree.feature, tree.threshold, tree.left, tree.right, tree.label, *problem.reach.arrays, all_alike,
+        measure.astype(np.float64), 1,
+    )  # fmt: skip
+    return np.asarray(certain[tree.left < 0, 0].astype(np.int64))
 
 
 def objective(tree: Tree, problem: Problem) -> float:

@@ -1,4 +1,4 @@
-"""Which training samples reach which leaves, summed up: what probabilities, importances and plots are made of."""
+"""Which training samples reach which nodes, summed up: what probabilities, importances and plots are made of."""
 
 from __future__ import annotations
 
@@ -12,93 +12,55 @@ from hardwood.problem.boxes import Reach
 from hardwood.problem.problem import Problem
 from hardwood.tree.tree import Tree
 
-_CHUNK = 1 << 16
-
 
 @dataclass(frozen=True, eq=False)
-class LeafStatistics:
-    """Samples of one class that reach the same leaves, as groups.
+class NodeStatistics:
+    """What samples under attack add up to at the nodes of a tree.
+
+    A sample is lost if its box reaches a leaf of another class. It reaches a leaf for certain if it reaches no other
+    one, and the nodes above that leaf with it. Samples of no class that the tree knows are lost, and counted by node
+    alone.
 
     Attributes
     ----------
     tree : Tree
-    reached : bool array of shape (n_groups, n_nodes)
-        Which nodes the boxes of the group reach.
-    label : int array of shape (n_groups,)
-        Class index.
-    weight : float array of shape (n_groups,)
-        Total weight of the samples.
-    count : int array of shape (n_groups,)
-        Number of samples.
+    certain : float array of shape (n_nodes, n_classes)
+        Weight of the samples that reach the node for certain.
+    kept : float array of shape (n_nodes, n_classes)
+        Weight of the samples that can reach the node and are not lost.
+    lost_below : float array of shape (n_nodes, n_classes)
+        Weight of the lost samples all of whose wrong leaves are the node or lie below it.
+    lost : float array of shape (n_nodes,)
+        Weight of the samples that can reach the node and are lost, there or elsewhere.
+    count : int array of shape (n_nodes,)
+        How many samples can reach the node.
     """
 
     tree: Tree
-    reached: BoolArray
-    label: IntArray
-    weight: FloatArray
+    certain: FloatArray
+    kept: FloatArray
+    lost_below: FloatArray
+    lost: FloatArray
     count: IntArray
 
     @classmethod
-    def of(cls, tree: Tree, problem: Problem) -> LeafStatistics:
+    def of(cls, tree: Tree, problem: Problem) -> NodeStatistics:
         """Sum up the samples of a problem."""
         return cls.of_reach(tree, problem.reach, problem.label, problem.weight)
 
     @classmethod
-    def of_reach(cls, tree: Tree, reach: Reach, label: IntArray, weight: FloatArray) -> LeafStatistics:
+    def of_reach(cls, tree: Tree, reach: Reach, label: IntArray, weight: FloatArray) -> NodeStatistics:
         """Sum up samples given by what makes their boxes, class indices and weights."""
-        sums: dict[bytes, tuple[float, int]] = {}
-        for start in range(0, len(label), _CHUNK):
-            part = slice(start, start + _CHUNK)
-            boxes = reach.take(part).arrays
-            reached = _core.reached_nodes_under_attack(tree.feature, tree.threshold, tree.left, tree.right, *boxes)
-            label_bytes = label[part].astype("<i8").view(np.uint8).reshape(len(reached), 8)
-            key = np.ascontiguousarray(np.concatenate([label_bytes, np.packbits(reached, axis=1)], axis=1))
-            found, group = np.unique(key.view(f"V{key.shape[1]}")[:, 0], return_inverse=True)
-            group_weight = np.bincount(group, weight[part], len(found))
-            count = np.bincount(group, minlength=len(found))
-            for code, w, n in zip(found.tolist(), group_weight.tolist(), count.tolist(), strict=True):
-                before = sums.get(code, (0.0, 0))
-                sums[code] = (before[0] + w, before[1] + n)
-        codes = np.frombuffer(b"".join(sums), np.uint8).reshape(len(sums), -1)
-        return cls(
-            tree,
-            np.unpackbits(codes[:, 8:], axis=1, count=tree.n_nodes).astype(bool),
-            np.ascontiguousarray(codes[:, :8]).view("<i8")[:, 0].astype(np.int64),
-            np.array([w for w, _ in sums.values()]),
-            np.array([n for _, n in sums.values()], dtype=np.int64),
-        )
+        sums = _core.node_sums(
+            tree.feature, tree.threshold, tree.left, tree.right, tree.label, *reach.arrays, label, weight,
+            len(tree.classes),
+        )  # fmt: skip
+        return cls(tree, *sums)
 
     @property
-    def _is_leaf(self) -> BoolArray:
-        return self.tree.left < 0
-
-    @property
-    def is_lost(self) -> BoolArray:
-        """Whether each group reaches a leaf of another class."""
-        wrong = self._is_leaf & (self.tree.label != self.label[:, None])
-        return np.asarray((self.reached & wrong).any(axis=1))
-
-    def certain_weight(self) -> FloatArray:
-        """Return the weight by node and class of the samples that reach the node for certain.
-
-        A sample reaches a leaf for certain if its box reaches no other leaf, and the nodes above that leaf with it.
-        """
-        is_certain = self.reached[:, self._is_leaf].sum(axis=1) == 1
-        total = np.zeros((self.tree.n_nodes, len(self.tree.classes)))
-        for reached, label, weight in zip(
-            self.reached[is_certain], self.label[is_certain], self.weight[is_certain], strict=True
-        ):
-            total[reached, label] += weight
-        return total
-
-    def reaching_weight(self, *, lost: bool) -> FloatArray:
-        """Return, by node, the weight of the samples that can reach it and are lost, or not, to the attacker."""
-        chosen = self.is_lost if lost else ~self.is_lost
-        return np.asarray(self.weight[chosen] @ self.reached[chosen], dtype=np.float64)
-
-    def reaching_count(self) -> IntArray:
-        """Return, by node, how many samples can reach it."""
-        return np.asarray(self.count @ self.reached, dtype=np.int64)
+    def reaching(self) -> FloatArray:
+        """By node, the weight of the samples that can reach it."""
+        return np.asarray(self.kept.sum(axis=1) + self.lost)
 
     def importances(self) -> FloatArray:
         """Return how much robust error each feature saves, as shares of the sum.
@@ -106,30 +68,30 @@ class LeafStatistics:
         A split counts for the weight that would be lost in addition if the split and all below it were replaced by the
         one best answer; where an answer that saves errors exists, which a learner without a proof may miss, it counts
         for nothing.
+
+        With K the weight by class that is kept and reaches the split, and L that of the lost samples all of whose
+        wrong leaves lie below it, answer a loses K and L of all other classes, and L is what is lost now. Who has a
+        wrong leaf elsewhere is lost in either case.
         """
-        tree = self.tree
-        wrong = self._is_leaf & (tree.label != self.label[:, None])
-        now = float(self.weight[self.is_lost].sum())
-        saved = np.zeros(tree.n_features)
-        for node in np.flatnonzero(~self._is_leaf):
-            below = self._below(int(node))
-            lost_elsewhere = (self.reached & wrong & ~below).any(axis=1)
-            reaches = self.reached[:, node]
-            collapsed = min(
-                float(self.weight[lost_elsewhere | (reaches & (self.label != answer))].sum())
-                for answer in range(len(tree.classes))
-            )
-            saved[tree.feature[node]] += max(0.0, collapsed - now)
+        would_reach = self.kept + self.lost_below
+        lost_with_best_answer = would_reach.sum(axis=1) - would_reach.max(axis=1)
+        by_node = np.maximum(0.0, lost_with_best_answer - self.lost_below.sum(axis=1))
+        is_split = self.tree.left >= 0
+        saved = np.bincount(self.tree.feature[is_split], by_node[is_split], self.tree.n_features).astype(np.float64)
         total = saved.sum()
         return saved / total if total > 0 else saved
 
-    def _below(self, node: int) -> BoolArray:
-        inside = np.zeros(self.tree.n_nodes, dtype=bool)
-        inside[node] = True
-        for split in np.flatnonzero(~self._is_leaf):
-            if inside[split]:
-                inside[[self.tree.left[split], self.tree.right[split]]] = True
-        return inside
+
+def heavier_sides(tree: Tree, problem: Problem) -> BoolArray:
+    """Return, for each split, whether no less weight of samples certainly goes left than right there.
+
+    Who can go to both sides counts for both, so that it makes no difference.
+    """
+    reaching = NodeStatistics.of(tree, problem).reaching
+    is_split = tree.left >= 0
+    answer = np.zeros(tree.n_nodes, dtype=bool)
+    answer[is_split] = reaching[tree.left[is_split]] >= reaching[tree.right[is_split]]
+    return answer
 
 
 def class_shares(certain_weight: FloatArray, tree: Tree, laplace: float) -> FloatArray:
