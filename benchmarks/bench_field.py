@@ -76,10 +76,11 @@ def no_attacker(depths: Sequence[int], time_limit: float) -> str:
 
 
 def proofs(cases: Sequence[tuple[str, float, int]], time_limit: float) -> str:
-    """Prove instances at a radius, one thread, at most so many seconds each."""
+    """Prove instances at a radius, one thread, at most so many CPU seconds each."""
     rows = []
     for name, radius, depth in cases:
-        result, cpu = measured(Problem.from_data(*loaded(name), radius, depth), time_limit)
+        with counting_cpu_seconds():
+            result, cpu = measured(Problem.from_data(*loaded(name), radius, depth), time_limit)
         rows.append((name, radius, depth, f"{result.objective:g}", f"{result.bound:g}", f"{cpu:.1f}"))
         print(*rows[-1], flush=True)
     return table(("data", "radius", "depth", "robust errors", "bound", "CPU s"), rows)

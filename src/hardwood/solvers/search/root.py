@@ -23,8 +23,8 @@ STAGES_OF_LARGE = (0.5, 0.85, 0.98, 0.996, 0.998)
 """Shares of the incumbent that are proven first at depth 2 on very large tables, where the last stage takes minutes."""
 
 FIRST_SPELL, LATER_SPELLS = 2 * 10**8, 4
-"""Samples that a thread scans in the last stage, a few seconds, before better trees are looked for; and by which factor
-later spells are longer."""
+"""Samples that a thread scans in a stage, some tenths of a second, before better trees are looked for; and by which
+factor later spells are longer."""
 
 LOOKING = 0.5
 """How many samples may be scanned for better trees after a spell, as a multiple of it."""
@@ -140,13 +140,11 @@ class RootSearch:
         for share in (*first, *stages_of(self.best, self.model, self.run.options["stages"]), 1.0):
             if share > EARLY:
                 self._wait_for_scout()
-            goal = self.best - self.model.step + 1
-            target = goal if share == 1 else int(share * goal)
             known = max(0.0, self.run.bound) * self.model.scale
             least = 0.0 if share in first else WORTHWHILE * (self.best - known)
-            if share < 1 and target - known <= least:
+            if share < 1 and self._target(share) - known <= least:
                 continue
-            if not (self._settle_in_spells(until) if share == 1 else self._settle(target, until)):
+            if not self._settle_in_spells(share, until):
                 break
             self._report_bound()
             if self.run.should_stop():
@@ -154,20 +152,25 @@ class RootSearch:
         for depth in range(self.model.depth, 1, -1):
             self.run.stats[f"depth {depth}"] = self.core.counters(depth)
 
+    def _target(self, share: float) -> int:
+        """Return the cost below which a stage looks for trees."""
+        goal = self.best - self.model.step + 1
+        return goal if share == 1 else int(share * goal)
+
     def _settle(self, target: int, until: float, effort: int | None = None) -> bool:
         """Settle all of the root below a target; whether that was finished before the threads had spent an effort."""
         if self._has_spells:
             self.core.set_effort(UNLIMITED if effort is None else effort)
         return run_stage(self.core, target, self.best, self.run, self._report_tree, self._report_progress, until)
 
-    def _settle_in_spells(self, until: float) -> bool:
-        """Settle all of the root below the incumbent; in a long stage better trees are looked for now and then.
+    def _settle_in_spells(self, share: float, until: float) -> bool:
+        """Settle all of the root below a share of the incumbent; in a long stage look for better trees now and then.
 
         A good tree is worth more to a deep search than the time it takes to find it: what is asked with a worse one has
-        to be asked again.
+        to be asked again. As long as a scout looks for trees, nobody else does.
         """
-        while not self._settle(self.best - self.model.step + 1, until, self._spell if self._has_spells else None):
-            if not self._has_spells or self.run.should_stop() or self.run.elapsed() >= until:
+        while not self._settle(self._target(share), until, self._spell if self._takes_spells else None):
+            if not self._takes_spells or self.run.should_stop() or self.run.elapsed() >= until:
                 return False
             seed = [self.run.random_state, self._spell]
             local = LocalSearch(self.model, self.options, self.run, seed, self.run.n_jobs)
@@ -175,6 +178,10 @@ class RootSearch:
             self.best = min(self.best, self.model.in_parts(self.run.best_objective))
             self._spell *= LATER_SPELLS
         return True
+
+    @property
+    def _takes_spells(self) -> bool:
+        return self._has_spells and self._scout is None
 
     def _report_tree(self, cost: int, rows: IntArray) -> None:
         self.best = cost
