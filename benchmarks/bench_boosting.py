@@ -2,7 +2,8 @@
 
 Everything is chosen by 3-fold cross validation on the training part; the test part is looked at once, by the final
 model, whose samples are verified exactly. What the best of all candidates would have reached there is shown beside it,
-as what it is: nobody can choose it. The paper's instances are run by ``hardwood reproduce ensembles``.
+as what it is: nobody can choose it. Their own procedure for stumps is run beside it, on many drawings of what they drew
+once. The paper's instances are run by ``hardwood reproduce ensembles``.
 """
 
 from __future__ import annotations
@@ -29,13 +30,22 @@ ONE: dict[str, Any] = {
 }
 CHOICES = {"mean of four": MEAN, "one of two": ONE}
 FIXED: dict[str, Any] = {"n_estimators": 100, "learning_rate": 0.2}
+AS_THEY_DO: dict[str, Any] = {
+    "loss": "exponential",
+    "l2_regularization": 0.0,
+    "validation_fraction": 0.2,
+    "n_iter_no_change": FIXED["n_estimators"],
+}
+DRAWINGS = 20
+INSTANCES = (("breast-cancer", 0.3), ("diabetes", 0.05))
+PUBLISHED = {"breast-cancer": 0.891, "diabetes": 0.682}
 LOSSES = ("logistic", "sigmoid")
 DEPTHS = (1, 2, 3)
 
 
 def run() -> str:
     """Andriushchenko & Hein's split."""
-    rows = [row for instance in (("breast-cancer", 0.3), ("diabetes", 0.05)) for row in _on_their_split(*instance)]
+    rows = [row for instance in INSTANCES for row in _on_their_split(*instance)]
     columns = (
         "set",
         "radius",
@@ -49,16 +59,36 @@ def run() -> str:
     )
     return "\n\n".join(
         [
-            "First 80 % of the file in order to learn from, scaled on it. Candidates: that of the experiments (a "
-            "constant, or the mean of four models of 100 rounds: stumps and trees of depth 2 for the logistic loss, "
-            "depth 2 and 3 for the sigmoid loss), or a constant and 100 rounds of trees of depth 2 for one of the two "
-            "losses; by 3-fold cross validation on the training part, drawn two and up to five times. Test accuracy, "
+            "First 80 % of the file in order to learn from, scaled on it. Candidates: those of the experiments (a "
+            "constant, an optimal tree of depth 1 or 2, or the mean of four models of 100 rounds: stumps and trees of "
+            "depth 2 for the logistic loss, depth 2 and 3 for the sigmoid loss), or a constant and 100 rounds of trees "
+            "of depth 2 for one of the two losses; by 3-fold cross validation on the training part, drawn up to three "
+            "and up to five times. Test accuracy, "
             "as is and certified under attack; the best candidate is the one with the most certified by its margins on "
             "the test part (both losses, depth 1 to 3, any number of rounds), which nobody can choose; the tree has "
             "depth 3. The sets are as the paper's, so breast-cancer without the column of sample numbers.",
             table(columns, rows),
+            f"Their stumps as they learn them (exponential loss, no regularisation, exact margins, a fifth of the "
+            f"training part held out to choose the number of rounds, up to {FIXED['n_estimators']} here), on "
+            f"{DRAWINGS} drawings of what is held out; they published one.",
+            table(
+                ("set", "radius", "learning rate", "least", "median", "mean", "most", "published"),
+                [_as_they_do(*instance, rate) for instance in INSTANCES for rate in (1.0, 0.2)],
+            ),
         ]
     )
+
+
+def _as_they_do(name: str, radius: float, rate: float) -> tuple[Any, ...]:
+    split = _in_order(name)
+    found = []
+    for seed in range(DRAWINGS):
+        model = RobustBoostingClassifier(
+            FIXED["n_estimators"], attack=radius, learning_rate=rate, random_state=seed, **AS_THEY_DO
+        ).fit(split.X_train, split.y_train)
+        found.append(model.adversarial_score(split.X_test, split.y_test))
+    shown = (min(found), np.median(found), np.mean(found), max(found), PUBLISHED[name])
+    return name, radius, rate, *(f"{share:.3f}" for share in shown)
 
 
 def _on_their_split(name: str, radius: float) -> list[tuple[Any, ...]]:

@@ -134,6 +134,35 @@ def test_boosting_is_chosen_among_the_rounds_that_are_given() -> None:
     assert len(ensemble.trees) == max(1, best[1])
 
 
+def test_something_simpler_is_chosen_where_it_is_as_good() -> None:
+    taken = set()
+    for seed in range(6):
+        part = split(some_set(seed), 0)
+        settings = {**SMALL, "rivals": [0, 1, 2], "choices": {"radius_factor": [1.0], "rounds": [6]}}
+        chosen, score, ensemble = choose_ensemble(part, 0.05, "boosting", settings, 2)
+        folds = RepeatedFolds(2, len(part.y_train), 150)
+        model = RobustBoostingClassifier(6, learning_rate=0.5, attack=0.05, rivals=2, cv=folds).fit(*part[0:3:2])
+        assert score == pytest.approx(max(model.rival_scores_.values()))
+        assert chosen.get("tree") == model.rival_depth_
+        assert np.array_equal(ensemble.predict(part.X_test), model.predict(part.X_test))
+        taken.add(model.rival_depth_)
+    assert len(taken) > 1
+
+
+class RepeatedFolds:
+    """The folds of a cell: drawn again until about so many samples are judged."""
+
+    def __init__(self, folds: int, n_samples: int, judged_samples: int) -> None:
+        self.folds, self.draws = folds, max(1, round(judged_samples / n_samples))
+
+    def split(self, X: Any, y: Any) -> Any:
+        for draw in range(self.draws):
+            yield from StratifiedKFold(self.folds, shuffle=True, random_state=draw).split(X, y)
+
+    def get_n_splits(self) -> int:
+        return self.folds * self.draws
+
+
 def test_the_choice_does_not_look_at_the_test_part(monkeypatch: pytest.MonkeyPatch) -> None:
     cell, data = small_cell(), some_set()
     outcome = cell.run(data)

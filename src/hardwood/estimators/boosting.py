@@ -19,11 +19,13 @@ from hardwood.ensembles.boosting import BlendedLearner, Boosted, BoostingLearner
 from hardwood.ensembles.boosting.boosted import Round
 from hardwood.ensembles.boosting.learner import certified_by
 from hardwood.ensembles.boosting.margins import StumpMargins, TreeMargins
+from hardwood.ensembles.boosting.rivals import as_boosted, judge, optimal_tree, simplest_of_the_best
 from hardwood.ensembles.probabilities import shares_of_margins
 from hardwood.ensembles.verification import AttackedSamples
 from hardwood.errors import InvalidInputError
 from hardwood.estimators.base import seed_of
 from hardwood.estimators.ensembles import BaseRobustEnsemble, seconds_left
+from hardwood.estimators.folds import folds_of
 from hardwood.problem.boxes import Boxes
 from hardwood.problem.problem import Problem
 from hardwood.solvers.greedy import MAX_FEATURES, count_features
@@ -57,13 +59,14 @@ PARAMETERS = (
         "rounds without a better validation score",
     ),
     MAX_FEATURES,
-    Option("tree_time_limit", 10.0, _POSITIVE, "seconds for each tree of base='search'"),
+    Option("tree_time_limit", 10.0, _POSITIVE, "seconds for each tree of base='search' and each rival"),
+    Option("rivals", None, AnyOf(Nothing("none"), Whole(0, 20)), "largest depth of a tree that may do instead"),
 )
 
 OF_MEMBERS = {
     parameter.name: parameter
     for parameter in PARAMETERS
-    if parameter.name not in ("n_estimators", "validation_fraction", "n_iter_no_change", "tree_time_limit")
+    if parameter.name not in ("n_estimators", "validation_fraction", "n_iter_no_change", "tree_time_limit", "rivals")
 }
 """What `members` may replace."""
 
@@ -108,15 +111,22 @@ class RobustBoostingClassifier(BaseRobustEnsemble):
         Hold out `validation_fraction` of the samples, stop after so many rounds in which their certified accuracy did
         not grow, and keep the rounds up to the best. None uses all samples and all rounds.
     validation_fraction : float
+    rivals : int or None
+        Ask cross validation first whether something simpler certifies as much: a constant, or one optimal tree of depth
+        1 up to this number (0: the constant only). The simplest of the best is learned from all samples. On a few
+        hundred samples under a strong attack it often is one of these. None boosts in any case.
+    cv : int, splitter or iterable
+        How samples are divided to judge `rivals`; a number stands for stratified folds.
     tree_time_limit : float
-        Seconds for each tree of ``base="search"``.
+        Seconds for each tree of ``base="search"`` and for each rival.
     class_weight : mapping, "balanced" or None
         Multiplies sample weights by class.
     missing : {"error", "reachable"}
     categorical_features : "from_dtype", sequence of names or indices, or None
         As in `RobustTreeClassifier`.
     time_limit : float or None
-        Seconds; the rounds so far are kept when they are over.
+        Seconds; the rounds so far are kept when they are over. Where rivals could not be judged in their share of the
+        time, boosting is taken.
     n_jobs : int or None
         Threads to use.
     random_state : int, RandomState or None
@@ -130,9 +140,13 @@ class RobustBoostingClassifier(BaseRobustEnsemble):
     history_ : tuple of Round
         Loss and certified shares after each round that was kept.
     stopped_by_ : str
-        "rounds", "no progress", "validation", "time limit" or "interrupt".
+        "rounds", "no progress", "validation", "time limit" or "interrupt"; "rival" where one was taken.
     n_estimators_ : int
         Rounds that were kept.
+    rival_scores_ : dict
+        Mean certified share on the folds by depth, None for boosting; empty where nothing was judged.
+    rival_depth_ : int or None
+        Depth of the optimal tree that was taken instead of boosting, 0 for a constant.
     attack_ : AttackModel
         The attack in the units of X.
     runtime_ : float
@@ -167,6 +181,8 @@ class RobustBoostingClassifier(BaseRobustEnsemble):
         members: Any = None,
         n_iter_no_change: int | None = None,
         validation_fraction: float = 0.1,
+        rivals: int | None = None,
+        cv: Any = 3,
         tree_time_limit: float = 10.0,
         class_weight: Any = None,
         missing: str = "error",
@@ -188,6 +204,8 @@ class RobustBoostingClassifier(BaseRobustEnsemble):
         self.members = members
         self.n_iter_no_change = n_iter_no_change
         self.validation_fraction = validation_fraction
+        self.rivals = rivals
+        self.cv = cv
         self.tree_time_limit = tree_time_limit
         self.class_weight = class_weight
         self.missing = missing
@@ -214,15 +232,44 @@ class RobustBoostingClassifier(BaseRobustEnsemble):
         deepest = max(int(one["max_depth"]) for one in self._settings_of_members())
         limit = TIME_LIMIT.check(self.time_limit)
         problem, attack = self._make_problem(X, y, sample_weight, deepest)
+        learner, seed = self.learner(problem.n_features), seed_of(self.random_state)
+        self.rival_scores_ = self._judge_rivals(
+            learner, problem, seed, seconds_left(limit, time.perf_counter() - started)
+        )
+        self.rival_depth_ = simplest_of_the_best(self.rival_scores_)
+        if self.rival_depth_ is not None:
+            tree = optimal_tree(problem, self.rival_depth_, self.tree_time_limit, count_threads(self.n_jobs))
+            return self._keep(as_boosted(tree, problem, self.loss), problem, attack, time.perf_counter() - started)
         training, held_out = self._held_out(problem)
-        boosted = self.learner(problem.n_features).run(
+        boosted = learner.run(
             training,
             held_out,
-            random_state=seed_of(self.random_state),
+            random_state=seed,
             control=Control(seconds_left(limit, time.perf_counter() - started)),
             on_round=_report if self.verbose else None,
         )
         return self._keep(boosted, problem, attack, time.perf_counter() - started)
+
+    def _judge_rivals(
+        self, learner: BoostingLearner | BlendedLearner, problem: Problem, seed: int, seconds: float | None
+    ) -> dict[int | None, float]:
+        """Return how boosting and its rivals do on the folds; nothing where none are asked for or time is short."""
+        if self.rivals is None:
+            return {}
+        if self.n_iter_no_change is not None:
+            raise InvalidInputError("rivals are judged on all rounds: not together with n_iter_no_change")
+        folds = folds_of(problem, self.cv)
+        # Of the time each fold has as much as the last fit.
+        share = None if seconds is None else seconds * len(folds) / (len(folds) + 1)
+        return judge(
+            learner,
+            range(self.rivals + 1),
+            problem,
+            folds,
+            random_state=seed,
+            tree_time_limit=self.tree_time_limit,
+            control=Control(share),
+        )
 
     def learner(self, n_features: int) -> BoostingLearner | BlendedLearner:
         """Return what does the work, with the parameters of this estimator."""
@@ -331,7 +378,7 @@ class RobustBoostingClassifier(BaseRobustEnsemble):
         data = AttackedSamples.prepare(self.ensemble_, table, y, self.attack_ if attack is None else attack)
         lower, upper = data.boxes()
         two = len(self.classes_) == 2
-        is_exact = all(one["max_depth"] == 1 for one in self._settings_of_members())
+        is_exact = self.rival_depth_ is None and all(one["max_depth"] == 1 for one in self._settings_of_members())
         kind = StumpMargins if is_exact else TreeMargins
         margins = [
             kind(lower, upper, np.where(data.label == (1 if two else k), 1, -1).astype(np.int8), float(base))
@@ -348,6 +395,7 @@ class RobustBoostingClassifier(BaseRobustEnsemble):
         return {
             "solver": "boosting",
             "rounds": self.n_estimators_,
+            "rival_depth": self.rival_depth_,
             "loss": self.loss,
             "robust_loss": None if last is None else last.loss,
             "certified_share": None if last is None else last.certified,

@@ -10,7 +10,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import check_cv
 
 from hardwood.attack.model import AttackModel
 from hardwood.bounds import matching_bound
@@ -18,6 +17,7 @@ from hardwood.data.weights import weighted_share
 from hardwood.errors import InvalidInputError
 from hardwood.estimators.base import BaseRobustTree
 from hardwood.estimators.ensemble_selection import AnswersOfEnsemble, EnsembleSearch, best_ensemble
+from hardwood.estimators.folds import folds_of
 from hardwood.estimators.trees import RobustTreeClassifier
 from hardwood.evaluation.metrics import adversarial_accuracy
 from hardwood.evaluation.selection import Candidate, best_candidate, combinations
@@ -286,12 +286,7 @@ class RobustTreeCV(AnswersOfEnsemble, BaseRobustTree):
         return self
 
     def _folds(self, problem: Problem) -> list[_Fold]:
-        labels = problem.classes[problem.label]
-        try:
-            splitter = check_cv(self.cv, labels, classifier=True)
-            return [_Fold(train, test) for train, test in splitter.split(problem.values, labels)]
-        except (ValueError, TypeError) as error:
-            raise InvalidInputError(f"cv={self.cv!r} cannot be used: {error}") from error
+        return [_Fold(train, test) for train, test in folds_of(problem, self.cv)]
 
     def _keep_scores(self, scores: Mapping[Any, Sequence[float]], best: Any) -> None:
         by_fold = np.array(list(scores.values()))

@@ -6,8 +6,9 @@ scores are one cell. Accuracies under attack are verified exactly; a sample that
 
 On sets as small as the paper's a choice among many is a gamble: of hundreds of candidates that are about equally good
 the luckiest on the folds is no better than the others, and not to take a constant where a constant is best costs more
-than any of them gains. So boosting has one choice, a constant or not, and takes the mean of four models
-(`hardwood.ensembles.boosting.blend`) instead of one of them.
+than any of them gains. So boosting takes the mean of four models (`hardwood.ensembles.boosting.blend`) instead of one
+of them, and has one choice: whether something simpler is as good, a constant or an optimal tree of depth 1 or 2
+(`hardwood.ensembles.boosting.rivals`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, ClassVar, Self
@@ -26,6 +27,7 @@ from hardwood.arrays import FloatArray, IntArray
 from hardwood.data.datasets import Dataset, Split
 from hardwood.data.fields import Fields
 from hardwood.ensembles.boosting import BlendedLearner, BoostingLearner
+from hardwood.ensembles.boosting.rivals import Folds, as_boosted, optimal_tree, share_of_tree
 from hardwood.ensembles.boosting.selection import certified_curve, smoothed
 from hardwood.ensembles.forest import OptimalLearner, averaging, grow_forest, voting
 from hardwood.ensembles.scores import Ensemble
@@ -35,12 +37,12 @@ from hardwood.experiments.sets import split, stratified_folds
 from hardwood.plain_data import plain
 from hardwood.problem.problem import Problem, prepare
 from hardwood.solvers.greedy import GreedyLearner, count_features
-
-Folds = Sequence[tuple[IntArray, IntArray]]
+from hardwood.tree.tree import Tree
 
 ENSEMBLES: dict[str, dict[str, Any]] = {
     "boosting": {
-        "choices": {"radius_factor": [1.0], "rounds": [0, 100]},
+        "rivals": [0, 1, 2],
+        "choices": {"radius_factor": [1.0], "rounds": [100]},
         "fixed": {
             "n_estimators": 100,
             "learning_rate": 0.2,
@@ -52,7 +54,7 @@ ENSEMBLES: dict[str, dict[str, Any]] = {
             ],
         },
         "judged_samples": 3000,
-        "most_draws": 2,
+        "most_draws": 3,
     },
     "optimal-forest": {
         "choices": {"radius_factor": [1.0], "max_depth": [2, 3]},
@@ -69,9 +71,11 @@ ENSEMBLES: dict[str, dict[str, Any]] = {
 samples are judged: on small sets folds are drawn again until there are so many, at most "most_draws" times.
 
 Boosting that draws samples draws features, too, the root of their number. Where no rounds are given it chooses among
-all numbers of them, each judged with its neighbours (`hardwood.ensembles.boosting.selection.smoothed`)."""
+all numbers of them, each judged with its neighbours (`hardwood.ensembles.boosting.selection.smoothed`). Its "rivals"
+are depths of optimal trees, which come before everything else that there is to choose from; 0 is a constant."""
 MOST_DRAWS = 5
-"""Where the settings do not say."""
+RIVAL_TIME_LIMIT = 10.0
+"""Seconds for each tree; both where the settings do not say."""
 
 
 @dataclass(frozen=True)
@@ -196,11 +200,14 @@ def choose_ensemble(
     folds = [fold for draw in range(draws) for fold in stratified_folds(part.y_train, n_folds, seed + draw)]
     family = _Boosting if method == "boosting" else _Forest
     chooser = family(part, radius, settings["fixed"], seed)
-    chosen, score = _best(chooser, _candidates(settings["choices"]), folds)
+    chosen, score = _best(chooser, _candidates(settings), folds)
     return chosen, score, chooser.learn(chosen)
 
 
-def _candidates(choices: dict[str, list[Any]]) -> Iterator[dict[str, Any]]:
+def _candidates(settings: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for depth in settings.get("rivals", ()):
+        yield {"tree": depth}
+    choices = settings["choices"]
     for values in product(*choices.values()):
         yield dict(zip(choices, values, strict=True))
 
@@ -244,6 +251,9 @@ class _Boosting(_Learner):
 
     def judge(self, candidate: dict[str, Any], folds: Folds) -> Iterator[tuple[dict[str, Any], float]]:
         """Yield the candidate with its number of rounds, or with every one; 0 is the best constant."""
+        if "tree" in candidate:
+            yield candidate, float(np.mean([self._share_of_rival(candidate["tree"], a, b) for a, b in folds]))
+            return
         curve = self._curve(candidate["radius_factor"], self._learner(candidate), folds)
         if "rounds" in candidate:
             yield candidate, float(curve[candidate["rounds"]])
@@ -260,7 +270,16 @@ class _Boosting(_Learner):
             self._curves[key] = np.mean(curves, axis=0)
         return self._curves[key]
 
+    def _share_of_rival(self, depth: int, training: IntArray, judged: IntArray) -> float:
+        return share_of_tree(self._rival(self.problem().take(training), depth), self.problem().take(judged))
+
+    def _rival(self, problem: Problem, depth: int) -> Tree:
+        return optimal_tree(problem, depth, self.fixed.get("tree_time_limit", RIVAL_TIME_LIMIT))
+
     def learn(self, candidate: dict[str, Any]) -> Ensemble:
+        if "tree" in candidate:
+            problem = self.problem()
+            return as_boosted(self._rival(problem, candidate["tree"]), problem).ensemble(problem)
         problem = self.problem(candidate["radius_factor"])
         boosted = self._learner(candidate).run(problem, random_state=self.seed)
         if boosted.stopped_by == "interrupt":
