@@ -113,8 +113,8 @@ class RobustBoostingClassifier(BaseRobustEnsemble):
     validation_fraction : float
     rivals : int or None
         Ask cross validation first whether something simpler certifies as much: a constant, or one optimal tree of depth
-        1 up to this number (0: the constant only). The simplest of the best is learned from all samples. On a few
-        hundred samples under a strong attack it often is one of these. None boosts in any case.
+        1 up to this number (0: the constant only). The simplest of the best is learned from all samples. None boosts in
+        any case.
     cv : int, splitter or iterable
         How samples are divided to judge `rivals`; a number stands for stratified folds.
     tree_time_limit : float
