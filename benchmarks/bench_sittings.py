@@ -100,7 +100,7 @@ def main() -> None:
 
 
 PARTS = {
-    "deep": lambda: cost(["banknote-authentication,0.09,4"], 3),
+    "deep": lambda: cost(["banknote-authentication,0.09,4"]),
     "workers": lambda: workers(["wine,0.03,3", "banknote-authentication,0.09,4"]),
 }
 

@@ -176,26 +176,26 @@ public:
 
     void save(StateWriter &state) const
     {
-        state.putRuns<Weight>(weight_.view());
+        state.putShort<Weight>(weight_.view());
         for (auto const &bounds : bound_)
         {
             state.put(static_cast<std::uint8_t>(bounds.empty() ? 0 : 1));
             auto fallen = Array<Weight>::unwritten(bounds.size());
             for (Index t = 0; t < bounds.size(); ++t)
                 fallen[t] = std::max<Weight>(0, bounds[t] - shift_);
-            state.putRuns<Weight>(fallen.view());
+            state.putShort<Weight>(fallen.view());
         }
     }
 
     void load(Problem const &problem, StateReader &state)
     {
         shift_ = 0;
-        state.getRuns(weight_.view());
+        state.getShort(weight_.view());
         for (std::size_t j = 0; j < bound_.size(); ++j)
         {
             auto const size = state.get<std::uint8_t>() == 0 ? 0 : problem.nRanks[static_cast<Index>(j)];
             Array<Weight> fallen(size);
-            state.getRuns(fallen.view());
+            state.getShort(fallen.view());
             bound_[j].begin(size);
             for (Index first = 0, end = 0; first < size; first = end)
             {

@@ -135,7 +135,7 @@ public:
         for (auto const &written : written_)
         {
             state.put(static_cast<std::uint8_t>(written.empty() ? 0 : 1));
-            state.put<Share>(written.view());
+            state.putShort<Share>(written.view());
         }
     }
     void load(StateReader &state)
@@ -143,7 +143,7 @@ public:
         for (std::size_t j = 0; j < written_.size(); ++j)
         {
             written_[j] = Array<Share>(state.get<std::uint8_t>() == 0 ? 0 : nSamples_);
-            state.get(written_[j].view());
+            state.getShort(written_[j].view());
             share_[j] = Array<Share>::copy(written_[j].view());
             if (!share_[j].empty())
                 static_cast<void>(kept(static_cast<Index>(j)));

@@ -53,6 +53,21 @@ public:
             k = end;
         }
     }
+    // Runs where that is shorter, else one by one: most samples' entries are all alike, and some nodes' all differ.
+    template <class T>
+    void putShort(Span<T const> entries)
+    {
+        Index nRuns = 0;
+        for (Index k = 0; k < entries.size(); ++k)
+            nRuns += k == 0 || entries[k] != entries[k - 1] ? 1 : 0;
+        auto const areRuns = nRuns * static_cast<Index>(sizeof(T) + sizeof(Index)) <
+                             entries.size() * static_cast<Index>(sizeof(T));
+        put(static_cast<std::uint8_t>(areRuns ? 1 : 0));
+        if (areRuns)
+            putRuns(entries);
+        else
+            put(entries);
+    }
     [[nodiscard]] std::vector<std::uint8_t> take() { return std::exchange(bytes_, {}); }
 };
 
@@ -101,6 +116,14 @@ public:
             std::fill(run.begin(), run.end(), value);
             k += run.size();
         }
+    }
+    template <class T>
+    void getShort(Span<T> entries)
+    {
+        if (get<std::uint8_t>() != 0)
+            getRuns(entries);
+        else
+            get(entries);
     }
     void expectEnd() const { require(rest_.empty()); }
 };

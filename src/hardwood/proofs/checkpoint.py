@@ -45,7 +45,7 @@ time where all threads that search are of this process."""
 MOST_SCOUTINGS = 3
 """So many times the search for good trees is begun; who is killed more often goes on with the proof."""
 
-REST = 100
+REST = 40
 """So many times as long as writing took, nothing is written."""
 
 _SAME = ("rows", "classes", "columns", "missing", "attack", "weights", "scale", "heavy")
