@@ -91,6 +91,14 @@ def test_where_time_is_short_boosting_is_taken_unjudged() -> None:
     assert model.stopped_by_ == "time limit"
 
 
+def test_trees_that_would_take_hours_end_with_the_time_limit() -> None:
+    rng = np.random.default_rng(5)
+    X, y = rng.random((3000, 12)), rng.integers(0, 2, 3000)
+    model = RobustBoostingClassifier(2, attack=0.01, rivals=6, tree_time_limit=1e6, time_limit=0.5).fit(X, y)
+    assert model.rival_scores_ == {}
+    assert model.rival_depth_ is None
+
+
 def test_wrong_rivals_are_refused() -> None:
     X, y = table(0)
     with pytest.raises(InvalidInputError, match="rivals=-1"):

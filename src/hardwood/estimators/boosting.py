@@ -19,7 +19,7 @@ from hardwood.ensembles.boosting import BlendedLearner, Boosted, BoostingLearner
 from hardwood.ensembles.boosting.boosted import Round
 from hardwood.ensembles.boosting.learner import certified_by
 from hardwood.ensembles.boosting.margins import StumpMargins, TreeMargins
-from hardwood.ensembles.boosting.rivals import as_boosted, judge, optimal_tree, simplest_of_the_best
+from hardwood.ensembles.boosting.rivals import as_boosted, judge, optimal_tree, shortest, simplest_of_the_best
 from hardwood.ensembles.probabilities import shares_of_margins
 from hardwood.ensembles.verification import AttackedSamples
 from hardwood.errors import InvalidInputError
@@ -238,7 +238,8 @@ class RobustBoostingClassifier(BaseRobustEnsemble):
         )
         self.rival_depth_ = simplest_of_the_best(self.rival_scores_)
         if self.rival_depth_ is not None:
-            tree = optimal_tree(problem, self.rival_depth_, self.tree_time_limit, count_threads(self.n_jobs))
+            seconds = shortest(self.tree_time_limit, seconds_left(limit, time.perf_counter() - started))
+            tree = optimal_tree(problem, self.rival_depth_, seconds, count_threads(self.n_jobs))
             return self._keep(as_boosted(tree, problem, self.loss), problem, attack, time.perf_counter() - started)
         training, held_out = self._held_out(problem)
         boosted = learner.run(
@@ -268,7 +269,7 @@ class RobustBoostingClassifier(BaseRobustEnsemble):
             folds,
             random_state=seed,
             tree_time_limit=self.tree_time_limit,
-            control=Control(share),
+            time_limit=share,
         )
 
     def learner(self, n_features: int) -> BoostingLearner | BlendedLearner:

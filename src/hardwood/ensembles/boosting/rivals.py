@@ -7,6 +7,7 @@ has to do better than all of them; of equals the simplest is taken.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -60,21 +61,32 @@ def judge(
     *,
     random_state: int = 0,
     tree_time_limit: float | None = None,
-    control: _core.Control | None = None,
+    time_limit: float | None = None,
 ) -> dict[int | None, float]:
     """Return the mean certified share on the folds of trees of some depths, and of boosting, whose depth is None.
 
-    Where `control` stops it, what is missing is missing.
+    Nothing where `time_limit`, in seconds, is over before all of them are judged.
     """
+    started = time.perf_counter()
+    control = _core.Control(time_limit)
     found: dict[int | None, list[float]] = {**{depth: [] for depth in depths}, None: []}
     for train, test in folds:
         training, judged = problem.take(train), problem.take(test)
         for depth in depths:
-            found[depth].append(share_of_tree(optimal_tree(training, depth, tree_time_limit), judged))
+            if control.stopped:
+                return {}
+            left = None if time_limit is None else max(0.0, time_limit - (time.perf_counter() - started))
+            tree = optimal_tree(training, depth, shortest(tree_time_limit, left))
+            found[depth].append(share_of_tree(tree, judged))
         found[None].append(float(certified_curve(learner, training, judged, random_state, control)[-1]))
-        if control is not None and control.stopped:
+        if control.stopped:
             return {}
     return {depth: float(np.mean(shares)) for depth, shares in found.items()}
+
+
+def shortest(*limits: float | None) -> float | None:
+    """Return the seconds that all limits allow; None is no limit."""
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def simplest_of_the_best(scores: dict[int | None, float]) -> int | None:
