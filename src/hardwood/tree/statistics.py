@@ -85,9 +85,11 @@ class NodeStatistics:
 def heavier_sides(tree: Tree, problem: Problem) -> BoolArray:
     """Return, for each split, whether no less weight of samples certainly goes left than right there.
 
-    Who can go to both sides counts for both, so that it makes no difference.
+    Who can go to both sides counts for both, so that it makes no difference. Classes do not matter: the leaves may have
+    others than the samples.
     """
-    reaching = NodeStatistics.of(tree, problem).reaching
+    all_alike = np.zeros(problem.n_samples, np.int64)
+    reaching = NodeStatistics.of_reach(tree, problem.reach, all_alike, problem.weight).reaching
     is_split = tree.left >= 0
     answer = np.zeros(tree.n_nodes, dtype=bool)
     answer[is_split] = reaching[tree.left[is_split]] >= reaching[tree.right[is_split]]

@@ -120,8 +120,8 @@ class _Score:
             self.weak: Any = OptimalTrees(asked, learner.max_depth, learner.tree_time_limit, learner.n_jobs)
         else:
             self.weak = GreedyTrees(problem, learner.max_depth, learner.l2_regularization, learner.n_jobs)
-        # Every leaf has a label of its own while it has no value yet; the samples keep theirs.
-        self.leaves_as_classes = problem.replace(classes=np.arange(max(2**learner.max_depth, problem.n_classes)))
+        # Every leaf has a label of its own while it has no value yet.
+        self.leaves_as_classes = problem.replace(classes=np.arange(2**learner.max_depth))
 
 
 class BoostingRun:
