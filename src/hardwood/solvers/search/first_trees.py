@@ -15,7 +15,7 @@ from hardwood.problem.problem import Problem
 from hardwood.solvers.greedy import GreedyLearner
 from hardwood.solvers.result import EndReason
 from hardwood.solvers.run import ROOT_BOUND_BUDGET, Run
-from hardwood.solvers.search.local_search import REACH, LocalSearch, greedy_trees, random_root
+from hardwood.solvers.search.local_search import REACH, LocalSearch, greedy_trees, polished, random_root
 from hardwood.solvers.search.model import VERY_LARGE, SearchModel, rows_of, tree_of
 from hardwood.solvers.solve import solve
 from hardwood.tree.conversion import place
@@ -97,15 +97,10 @@ def improve_first_trees(
         _start_from_sample(problem, run)
     is_late = model.depth > 2 and not looks_first(problem)  # there local search does more
     if is_first and not is_late and run.best_index_tree is not None and not run.should_stop():
-        run.report(_polished(run.best_index_tree, model, options, run))
+        # A tree for some samples has the right features, but not the thresholds that are best for all.
+        run.report(tree_of(polished(rows_of(run.best_index_tree), model, options, run)[1]))
     if model.depth > 2 and not run.should_stop():
         LocalSearch(model, options, run, [run.random_state], n_threads, permits, on_found).improve(greedy, share)
-
-
-def _polished(tree: IndexTree, model: SearchModel, options: _core.SearchOptions, run: Run) -> IndexTree:
-    """Move the thresholds of a tree for some samples, which has the right features, to where they are best for all."""
-    core = _core.Reoptimiser(model.core, options, run.control)
-    return tree_of(core.polish(model.core, rows_of(tree))[1])
 
 
 def _is_large(model: SearchModel) -> bool:

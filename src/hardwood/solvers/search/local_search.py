@@ -97,6 +97,11 @@ def random_root(model: SearchModel, random: np.random.Generator) -> IntArray:
     return np.array([[feature, -1, -1], [threshold, -1, -1], [1, -1, -1], [2, -1, -1], [-1, 0, 0]])
 
 
+def polished(rows: IntArray, model: SearchModel, options: _core.SearchOptions, run: Run) -> tuple[int, IntArray]:
+    """Move one threshold of a tree after the other to where it is best until nothing improves; cost and tree."""
+    return _core.Reoptimiser(model.core, options, run.control).polish(model.core, rows)
+
+
 StartRows = tuple[IntArray, int]
 """Rows of a tree, and the levels of splits of the subtrees that are to be re-optimised."""
 

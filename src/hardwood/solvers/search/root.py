@@ -9,12 +9,13 @@ from math import inf
 from hardwood import _core
 from hardwood.arrays import IntArray
 from hardwood.solvers.run import Run
-from hardwood.solvers.search.local_search import DEEP_REACH, LocalSearch
+from hardwood.solvers.search.local_search import DEEP_REACH, LocalSearch, polished
 from hardwood.solvers.search.model import VERY_LARGE, SearchModel, tree_of
 from hardwood.solvers.search.scout import Scout
 
-POLL = 0.05
-"""Seconds between two looks at the clock while the threads run."""
+POLL, SHORTEST_POLL, POLLS = 0.05, 0.002, 20
+"""Seconds between two looks at the clock while the threads run, and how many looks a short run gets: a thread that
+looked for trees proves only after the next look, which in a run of a tenth of a second must not be half of it."""
 
 MANY_STEPS = 2000
 """From so many errors on, the last per cent of the bound are proven in stages of their own."""
@@ -69,7 +70,8 @@ def run_stage(
         core.start(target, best)
         is_running, settled, items = True, 0, 1
         while is_running and run.elapsed() < until:
-            trees, settled, items, is_running = core.wait(min(POLL, max(0.0, until - run.elapsed())))
+            turn = max(SHORTEST_POLL, min(POLL, run.elapsed() / POLLS))
+            trees, settled, items, is_running = core.wait(min(turn, max(0.0, until - run.elapsed())))
             if trees:
                 on_tree(*trees[-1])  # the best of them
             on_progress(settled / max(1, items))
@@ -184,7 +186,17 @@ class RootSearch:
         return self._has_spells and self._scout is None
 
     def _report_tree(self, cost: int, rows: IntArray) -> None:
-        self.best = cost
+        self._take_over(cost, rows)
+        # Several threads at depth 2 climb through many trees that are better by a sample each, and ask what a better
+        # one would make needless. One thread has to find the same tree every time: it is left alone.
+        if self.model.depth == 2 and self.run.n_jobs > 1:
+            cost, rows = polished(rows, self.model, self.options, self.run)
+            if cost < self.best:
+                self._take_over(cost, rows)
+                self.core.offer(self.best)
+
+    def _take_over(self, cost: int, rows: IntArray) -> None:
+        self.best = min(self.best, cost)
         # Weights that are not whole were rounded down: the cost in parts is less than the true one.
         claim = cost / self.model.scale if self.model.step > 1 else None
         self.run.report(tree_of(rows), claim=claim)
