@@ -194,11 +194,12 @@ def early_no_attacker(depths: Sequence[int], seconds: Sequence[float], names: Se
 
 
 def threads(cases: Sequence[tuple[str, float, int]]) -> str:
-    """Compare the wall clock of one and two threads."""
+    """Compare the wall clock of one and two threads, medians of three turns."""
     rows = []
     for name, radius, depth in cases:
         problem = Problem.from_data(*loaded(name), radius, depth)
-        one, two = (solve(problem, "search", n_jobs=jobs).runtime for jobs in (1, 2))
+        turns = [[solve(problem, "search", n_jobs=jobs).runtime for jobs in (1, 2)] for _ in range(3)]
+        one, two = np.median(turns, axis=0)
         rows.append((name, radius, depth, f"{one:.2f}", f"{two:.2f}", f"{one / two:.2f}"))
         print(*rows[-1], flush=True)
     return table(("data", "radius", "depth", "seconds", "seconds, two threads", "ratio"), rows)
