@@ -321,14 +321,18 @@ def no_tree_beats_the_proof(trial: Trial) -> None:
         )
 
 
+FLOAT32_STEP = 2.0**-149
+"""Between the smallest numbers of that type."""
+
+
 def _near_an_end(trial: Trial, tree: Tree) -> bool:
     """Whether a threshold is so close to an end that rounding decides on which side it lies."""
     for j, threshold in zip(tree.feature.tolist(), tree.threshold.tolist(), strict=True):
         if j < 0:
             continue
         b = decimal(threshold)
-        # A float32 has another decimal than the float64 that it becomes.
-        least = abs(b) // 10**7 if trial.case.dtype == "float32" else 0
+        # A float32 has another decimal than the float64 that it becomes; next to 0 they are a fixed step apart.
+        least = max(abs(b) // 10**7, decimal(FLOAT32_STEP)) if trial.case.dtype == "float32" else 0
         for box, slack in zip(trial.truths[0].boxes[j], trial.noise[j], strict=True):
             for end, own in zip(box, slack, strict=True):
                 if end in (inf, -inf):
