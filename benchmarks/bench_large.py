@@ -1,7 +1,7 @@
 """Tables of millions of numbers: time and memory of each learner, every call in a process of its own.
 
 ``python -m benchmarks large`` compares greedy trees with scikit-learn's exact tree of the same depth and grows a
-forest; the part ``million`` has more rows, and ``search`` and ``search_deeper`` let the exact search run for 45 CPU s.
+forest; the part ``million`` has more rows, ``classes`` more classes, and ``search`` and ``search_deeper`` let the exact search run for 45 CPU s.
 Tables are uniform numbers with the labels of a tree of depth 3, a fifth of them random; values can be moved by 0.01.
 
 Seconds are wall-clock seconds of the whole ``fit``, memory is the largest resident set of the process less what it was
@@ -27,13 +27,13 @@ from sklearn.tree import DecisionTreeClassifier
 from hardwood import RobustForestClassifier, RobustTreeClassifier
 from hardwood.solvers.stopping import counting_cpu_seconds
 
-which, n, p, depth, radius, limit = sys.argv[1], *map(int, sys.argv[2:5]), *map(float, sys.argv[5:7])
+which, n, p, n_classes, depth, radius, limit = sys.argv[1], *map(int, sys.argv[2:6]), *map(float, sys.argv[6:8])
 
 def rows(n, p):
-    rng = np.random.default_rng([n, p, 2, 0])
+    rng = np.random.default_rng([n, p, n_classes, 0])
     X = rng.random((n, p))
     leaf = (X[:, 0] < 0.5) * 4 + (X[:, 1] < 0.4) * 2 + (X[:, 2] < 0.7)
-    return X, np.where(rng.random(n) < 0.2, rng.integers(0, 2, n), rng.permutation(8)[leaf] % 2)
+    return X, np.where(rng.random(n) < 0.2, rng.integers(0, n_classes, n), rng.permutation(8)[leaf] % n_classes)
 
 def learner():
     if which == "scikit-learn":
@@ -59,9 +59,11 @@ print(json.dumps(answer))
 """
 
 
-def measured(which: str, n: int, p: int, depth: int, radius: float, limit: float = 1e9) -> dict[str, Any]:
+def measured(
+    which: str, n: int, p: int, depth: int, radius: float, limit: float = 1e9, n_classes: int = 2
+) -> dict[str, Any]:
     """Return seconds, memory in multiples of the table and, of a tree, what it costs, from a process of its own."""
-    arguments = [str(argument) for argument in (which, n, p, depth, radius, limit)]
+    arguments = [str(argument) for argument in (which, n, p, n_classes, depth, radius, limit)]
     done = subprocess.run(
         [sys.executable, "-c", _WORKER, *arguments], stdout=subprocess.PIPE, text=True, check=True
     )  # fmt: skip
@@ -74,18 +76,19 @@ def run() -> str:
     return beside_scikit_learn(*SHAPES[0], forest=True)
 
 
-def beside_scikit_learn(n: int, p: int, *, forest: bool) -> str:
+def beside_scikit_learn(n: int, p: int, n_classes: int = 2, *, forest: bool) -> str:
     """Compare with scikit-learn's tree by CPU seconds, which other work on the machine disturbs less than the clock."""
     rows: list[tuple[Any, ...]] = []
-    peer = measured("scikit-learn", n, p, 6, 0.0)
+    peer = measured("scikit-learn", n, p, 6, 0.0, n_classes=n_classes)
     learners = [("scikit-learn's tree", "scikit-learn", 0.0)]
     learners += [("greedy, radius 0", "greedy", 0.0), ("greedy, radius 0.01", "greedy", 0.01)]
     learners += [("forest of 50, two jobs", "forest", 0.01)] if forest else []
     for name, which, radius in learners:
-        found = peer if which == "scikit-learn" else measured(which, n, p, 6, radius)
+        found = peer if which == "scikit-learn" else measured(which, n, p, 6, radius, n_classes=n_classes)
         ratio = f"{found['cpu'] / peer['cpu']:.2f}"
         times = (f"{found['seconds']:.2f}", f"{found['cpu']:.2f}")
-        rows.append((f"{n:,} × {p}", name, *times, ratio, f"{found['memory']:.1f}"))
+        shape = f"{n:,} × {p}" + (f", {n_classes} classes" if n_classes > 2 else "")
+        rows.append((shape, name, *times, ratio, f"{found['memory']:.1f}"))
         print(*rows[-1], file=sys.stderr, flush=True)
     columns = ("table", "learner, depth 6", "seconds", "CPU s", "of scikit-learn's CPU s", "memory, times the table")
     return table(columns, rows)
@@ -108,6 +111,7 @@ def search(depths: Sequence[int], limit: float = 45.0) -> str:
 
 PARTS = {
     "million": lambda: beside_scikit_learn(*SHAPES[1], forest=False),
+    "classes": lambda: beside_scikit_learn(300_000, 10, 12, forest=False),
     "search": lambda: search((2,)),
     "search_deeper": lambda: search((3,)),
 }

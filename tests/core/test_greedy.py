@@ -66,30 +66,47 @@ def check_impurity(rng: np.random.Generator) -> None:
 
 
 def check_bootstrap(rng: np.random.Generator) -> None:
-    """Two classes with whole weights, and so many samples that thresholds are passed over in blocks."""
+    """Whole weights, and so many samples that thresholds are passed over in blocks."""
     n, p, most = int(rng.integers(40, 200)), int(rng.integers(1, 4)), int(rng.choice([20, 300]))
     weight = rng.poisson(1, n).astype(float) if rng.random() < 0.7 else np.ones(n)
     lower = rng.integers(0, most, (n, p)).astype(np.int32)
     boxes = lower, (lower + rng.integers(0, most // 10, (n, p))).astype(np.int32)
-    check_growth(rng, boxes, 2, weight, 2 * most)
+    check_growth(rng, boxes, int(rng.choice([2, 3, 7])), weight, 2 * most)
+
+
+def random_labels(rng: np.random.Generator, lower: Int32Array, n_classes: int) -> IntArray:
+    """Draw labels, at random or by the first feature, with some noise."""
+    drawn = rng.integers(0, n_classes, len(lower))
+    by_feature = n_classes * np.argsort(np.argsort(lower[:, 0], kind="stable")) // len(lower)
+    return np.where(rng.random(len(lower)) < rng.choice([0.2, 1.0]), drawn, by_feature)
+
+
+def event_lists(ends: IntArray, label: IntArray, n_ranks: int) -> _core.EventLists:
+    """Return ends of shape (3, n, p), of each sample its lower end, value and upper end, as the core's sorted lists."""
+    _, n, p = ends.shape
+    kind, sample = np.divmod(np.arange(3 * n), n)
+    flat = ends.reshape(3 * n, p).T
+    order = np.argsort(flat, axis=1, kind="stable")
+    ranks = np.take_along_axis(flat, order, axis=1)
+    code = 16 * sample[order] + 2 * kind[order] + (label[sample[order]] == 1)
+    events = (code + 8 * (np.diff(ranks, axis=1, prepend=-2) > 0)).astype(np.uint32)
+    finite = np.stack([np.sum(ranks < 0, axis=1), np.sum(ranks < n_ranks, axis=1)], axis=1)
+    return _core.EventLists(events, finite, label)
 
 
 def check_growth(
     rng: np.random.Generator, boxes: tuple[Int32Array, Int32Array], n_classes: int, weight: FloatArray, n_ranks: int
 ) -> None:
     lower, upper = boxes
-    (n, p), label = lower.shape, rng.integers(0, n_classes, len(lower))
+    (n, p), label = lower.shape, random_labels(rng, lower, n_classes)
     value = rng.integers(lower, upper + 1)
     ends = np.stack([lower, value, upper])
     kind, sample = np.divmod(np.arange(3 * n), n)
     order = [np.argsort(ends[:, :, j].ravel(), kind="stable") for j in range(p)]
-    code = np.stack([16 * sample[o] + 2 * kind[o] + (label[sample[o]] == 1) for o in order])
     ranks = np.stack([ends[:, :, j].ravel()[o] for j, o in enumerate(order)])
-    events = (code + 8 * (np.diff(ranks, axis=1, prepend=-2) > 0)).astype(np.uint32)
-    finite = np.stack([np.sum(ranks < 0, axis=1), np.sum(ranks < n_ranks, axis=1)], axis=1)
     criterion = ["groot", "chen-gini", "chen-entropy"][int(rng.integers(3))]
     robust_weight = float(rng.choice([0.0, 0.5, 1.0]))
-    lists = _core.EventLists(events, finite, label)
+    lists = event_lists(ends, label, n_ranks)
     given = lists, weight, n_classes, int(rng.integers(0, 4)), 2, 1, p, robust_weight, criterion, 0
     least = float(rng.choice([0, 0.1, 0.3])) * weight.sum()
     limited = _core.grow_on_impurity(*given, min_weight_leaf=least)
@@ -206,3 +223,23 @@ def check_errors(rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("seed", range(100))
 def test_every_split_is_the_best_of_its_node(check: object, seed: int) -> None:
     check(np.random.default_rng(seed))
+
+
+@pytest.mark.parametrize("criterion", ["groot", "chen-gini"])
+@pytest.mark.parametrize("n_classes", [2, 3, 12, 100])
+@pytest.mark.parametrize("seed", range(5))
+def test_trees_do_not_depend_on_what_events_carry(criterion: str, n_classes: int, seed: int) -> None:
+    """Weights of 1 and 2 fit into an event, and blocks are passed over; a thousandth of them does not, and none is."""
+    rng = np.random.default_rng(seed)
+    n, p, n_ranks = 4000, 3, 5000
+    lower = rng.integers(0, 4000, (n, p)).astype(np.int32)
+    value = lower + rng.integers(0, 100, (n, p))
+    label = random_labels(rng, lower, n_classes)
+    lists = event_lists(np.stack([lower, value, value + rng.integers(0, 100, (n, p))]), label, n_ranks)
+    weight = rng.integers(1, 3, n).astype(float)
+    trees = [
+        _core.grow_on_impurity(lists, scale * weight, n_classes, 5, 2, 1, p, 1.0, criterion, 0) for scale in (1, 2**-10)
+    ]
+    for packed, looked_up in zip(*trees, strict=True):
+        np.testing.assert_array_equal(packed, looked_up)
+    assert len(trees[0][0]) > 1

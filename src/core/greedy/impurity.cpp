@@ -3,7 +3,7 @@
 #include <numeric>
 #include <utility>
 
-#include "greedy/threshold_scan.h"
+#include "greedy/standing_scan.h"
 #include "rng.h"
 
 namespace hardwood
@@ -12,19 +12,19 @@ namespace
 {
 constexpr double noGain = 1e-12;  // a split must lower the impurity by more than rounding errors do
 
-// In which open node a sample is, with its weight where that is a small whole number.
+// In which open node a sample is, with what the events of the sample carry.
 class SampleState
 {
-    std::uint32_t code_ = 0;  // 256 * number + weight
+    std::uint32_t code_ = 0;  // 256 * number + carried
 
 public:
     static constexpr std::uint32_t closed = 0;  // the number of those in no open node
     static constexpr Index mostNodes = (1 << 24) - 1;
 
     SampleState() = default;
-    SampleState(Index number, std::uint32_t weight) : code_(static_cast<std::uint32_t>(number) << 8 | weight) {}
+    SampleState(Index number, std::uint32_t carried) : code_(static_cast<std::uint32_t>(number) << 8 | carried) {}
     [[nodiscard]] std::uint32_t number() const { return code_ >> 8; }
-    [[nodiscard]] std::uint32_t weight() const { return code_ & 255; }
+    [[nodiscard]] std::uint32_t carried() const { return code_ & 255; }
 };
 
 // What one node holds.
@@ -183,7 +183,7 @@ class ImpurityGrowth
                 std::size_t const number = laneOf_[state.number()];
                 // Written for all, kept for those that look: nobody can predict which samples they have.
                 Lane &lane = lanes_[number];
-                waiting_[lane.next] = {Scorer::carried(event, state.weight())
+                waiting_[lane.next] = {Scorer::carried(event, state.carried())
                                            .with(lane.lastRank == rank ? 0U : std::uint32_t{Event::begins}),
                                        static_cast<std::uint32_t>(place)};
                 lane.lastRank = rank;
@@ -206,10 +206,9 @@ class ImpurityGrowth
         if (!open.order.empty())
             position = std::find(open.order.begin(), open.order.end(), feature) - open.order.begin();
         bool const isFirstLook = open.looked <= limits_.maxFeatures;
-        bool const isBetter = isFirstLook
-                                  ? found.score < open.best.score ||
-                                        (found.score == open.best.score && position < open.position)
-                                  : open.impurity - found.score > noGain && (!open.gains() || position < open.position);
+        bool const isBetter =
+            isFirstLook ? found.score < open.best.score || (found.score == open.best.score && position < open.position)
+                        : open.impurity - found.score > noGain && (!open.gains() || position < open.position);
         if (found.place < 0 || !isBetter)
             return;
         open.best = {found.score, feature, found.place};
@@ -257,8 +256,8 @@ class ImpurityGrowth
         return true;
     }
 
-    // Call `take(place, event, k)` for the events of a feature in the open nodes that ask for it, k the number of a node
-    // among these. False where the Control stopped it.
+    // Call `take(place, event, k)` for the events of a feature in the open nodes that ask for it, k the number of a
+    // node among these. False where the Control stopped it.
     template <class Take>
     bool eachAsked(Index feature, Take take)
     {
@@ -297,7 +296,7 @@ class ImpurityGrowth
         {
             Index const i = event.sample();
             if (place <= threshold[k])
-                passEvent(standing[k], event.kind(), problem_.label[i], problem_.weight[i]);
+                standing[k].pass(event.end(), problem_.label[i], problem_.weight[i]);
             if (place <= threshold[k] || event.kind() == Event::lower)
                 goesLeft_[i] = place <= threshold[k] && event.kind() != Event::lower ? 1 : 0;
         };
@@ -381,7 +380,7 @@ class ImpurityGrowth
             numberOf[2 * k + 2] = labelled(child + 1, right);
         }
         for (Index i = 0; i != nSamples(); ++i)
-            state_[i] = SampleState(numberOf[2 * state_[i].number() + goesLeft_[i]], state_[i].weight());
+            state_[i] = SampleState(numberOf[2 * state_[i].number() + goesLeft_[i]], state_[i].carried());
         laneOf_.assign(open_.size() + 1, 0);
     }
 
@@ -427,8 +426,8 @@ class ImpurityGrowth
         for (Index i = 0; i != nSamples(); ++i)
         {
             double const w = problem_.weight[i];
-            auto const carried = Scorer::largestWeight > 0 ? static_cast<std::uint32_t>(w) : 0U;
-            state_[i] = SampleState(w > 0.0 ? number : Index{SampleState::closed}, carried);
+            state_[i] =
+                SampleState(w > 0.0 ? number : Index{SampleState::closed}, scorer_.carriedOf(problem_.label[i], w));
         }
         laneOf_.assign(open_.size() + 1, 0);
     }
@@ -461,29 +460,42 @@ public:
     }
 };
 
-template <class CriterionOf, Index classes, class Scorer = AnyScorer<CriterionOf, classes>>
+template <class CriterionOf, Index classes, class Scorer>
 GrowingTree growBy(ImpurityProblem const &problem, GrowthLimits limits, std::uint32_t seed, Control &control)
 {
     return ImpurityGrowth<CriterionOf, classes, Scorer>(problem, limits, seed, control).run();
 }
 
-bool areSmallWholeNumbers(Span<double const> weight)
+bool areSmallWholeNumbers(Span<double const> weight, std::uint32_t largest)
 {
-    constexpr double largest = TwoClassScorer<false>::largestWeight;
     return std::all_of(weight.begin(), weight.end(),
-                       [](double w) { return w <= largest && w == static_cast<double>(static_cast<int>(w)); });
+                       [=](double w) { return w <= largest && w == static_cast<double>(static_cast<int>(w)); });
+}
+
+template <class CriterionOf, Index classes>
+GrowingTree growWith(ImpurityProblem const &problem, GrowthLimits limits, std::uint32_t seed, Control &control)
+{
+    if (problem.robustWeight == 1.0)
+    {
+        if constexpr (classes == 2 && std::is_same_v<CriterionOf, Groot>)
+        {
+            if (areSmallWholeNumbers(problem.weight, TwoClassScorer<false>::largestWeight))
+                return problem.whole ? growBy<Groot, 2, TwoClassScorer<true>>(problem, limits, seed, control)
+                                     : growBy<Groot, 2, TwoClassScorer<false>>(problem, limits, seed, control);
+        }
+        else if constexpr (std::is_same_v<typename CriterionOf::Impurity, Gini>)
+            if (areSmallWholeNumbers(problem.weight, PackedSamples(problem.nClasses).largestWeight()))
+                return growBy<CriterionOf, classes, StandingScorer<CriterionOf, classes, true>>(problem, limits, seed,
+                                                                                                control);
+    }
+    return growBy<CriterionOf, classes, StandingScorer<CriterionOf, classes, false>>(problem, limits, seed, control);
 }
 
 template <class CriterionOf>
 GrowingTree growWith(ImpurityProblem const &problem, GrowthLimits limits, std::uint32_t seed, Control &control)
 {
-    if (problem.nClasses != 2)
-        return growBy<CriterionOf, 0>(problem, limits, seed, control);
-    if constexpr (std::is_same_v<CriterionOf, Groot>)
-        if (problem.robustWeight == 1.0 && areSmallWholeNumbers(problem.weight))
-            return problem.whole ? growBy<Groot, 2, TwoClassScorer<true>>(problem, limits, seed, control)
-                                 : growBy<Groot, 2, TwoClassScorer<false>>(problem, limits, seed, control);
-    return growBy<CriterionOf, 2>(problem, limits, seed, control);
+    return problem.nClasses == 2 ? growWith<CriterionOf, 2>(problem, limits, seed, control)
+                                 : growWith<CriterionOf, 0>(problem, limits, seed, control);
 }
 }  // namespace
 

@@ -39,6 +39,8 @@ public:
 
     [[nodiscard]] Index sample() const { return code_ >> 4; }
     [[nodiscard]] Kind kind() const { return static_cast<Kind>(code_ & 6); }
+    // 0, 1, 2 for the lower end, the value and the upper end.
+    [[nodiscard]] Index end() const { return (code_ & 6) / 2; }
     [[nodiscard]] std::uint32_t kindAndClass() const { return code_ & 7; }
     [[nodiscard]] bool beginsRank() const { return (code_ & begins) != 0; }
     // `begins`, or 0.
@@ -74,8 +76,8 @@ struct ImpurityProblem
 // Whether every sample has its lower end, value and upper end once per feature, in this order.
 bool areEventsOf(Grid<Event const> events, Span<Index const> label);
 
-// Grow a tree. A split's index is the place of the last event before its threshold in the list of its feature. Where the
-// Control stops it, the nodes that are still open become leaves: the tree is valid, only smaller.
+// Grow a tree. A split's index is the place of the last event before its threshold in the list of its feature. Where
+// the Control stops it, the nodes that are still open become leaves: the tree is valid, only smaller.
 GrowingTree growOnImpurity(ImpurityProblem const &problem, Criterion criterion, GrowthLimits limits, std::uint32_t seed,
                            Control &control);
 }  // namespace hardwood

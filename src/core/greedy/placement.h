@@ -55,23 +55,38 @@ struct ClassWeights<0> : Array<double>  // any number of classes
     return (x + shifter) - shifter;
 }
 
-// Where the samples of a node stand towards a threshold, by class.
+// Where the samples of a node stand towards a threshold, by class. A sample goes through four states while a threshold
+// passes its lower end, its value and its upper end; the weights of a state stand beside those of the next, so that
+// passing one needs no case by case.
 template <Index classes>
-struct Standing
+class Standing
 {
-    ClassWeights<classes> sureLeft;
-    ClassWeights<classes> mayLeave;  // stand left, reach right
-    ClassWeights<classes> mayEnter;  // stand right, reach left
-    ClassWeights<classes> sureRight;
+    Index size_;
+    ClassWeights<4 * classes> weight_;
 
-    explicit Standing(Index n) : sureLeft(n), mayLeave(n), mayEnter(n), sureRight(n) {}
+    [[nodiscard]] Index size() const { return classes > 0 ? classes : size_; }
+
+public:
+    explicit Standing(Index n) : size_(n), weight_(4 * n) {}
+
+    [[nodiscard]] double sureRight(Index c) const { return weight_[c]; }
+    [[nodiscard]] double mayEnter(Index c) const { return weight_[size() + c]; }      // stands right, reaches left
+    [[nodiscard]] double mayLeave(Index c) const { return weight_[2 * size() + c]; }  // stands left, reaches right
+    [[nodiscard]] double sureLeft(Index c) const { return weight_[3 * size() + c]; }
 
     void allRight(ClassWeights<classes> const &totals)
     {
-        sureLeft.fill(0.0);
-        mayLeave.fill(0.0);
-        mayEnter.fill(0.0);
-        sureRight = totals;
+        weight_.fill(0.0);
+        for (Index c = 0; c != size(); ++c)
+            weight_[c] = totals[c];
+    }
+
+    // Pass the lower end (0), the value (1) or the upper end (2) of a sample of class c and weight w.
+    void pass(Index end, Index c, double w)
+    {
+        Index const state = end * size() + c;
+        weight_[state] -= w;
+        weight_[state + size()] += w;
     }
 };
 
@@ -95,16 +110,16 @@ struct Placement
     {
         for (Index c = 0; c != left.size(); ++c)
         {
-            double leaves = share * standing.mayLeave[c], enters = share * standing.mayEnter[c];
+            double leaves = share * standing.mayLeave(c), enters = share * standing.mayEnter(c);
             if (whole && share != 1.0)
             {
                 leaves = roundHalfEven(leaves);
                 enters = roundHalfEven(enters);
             }
-            left[c] = standing.sureLeft[c] + standing.mayLeave[c] - leaves;
+            left[c] = standing.sureLeft(c) + standing.mayLeave(c) - leaves;
             staysLeft[c] = leaves;
             held[c] = leaves + enters;
-            right[c] = standing.sureRight[c] + standing.mayEnter[c] - enters;
+            right[c] = standing.sureRight(c) + standing.mayEnter(c) - enters;
         }
     }
 };
@@ -121,27 +136,41 @@ struct Gini
         return impurity;
     }
 
+    // The weighted impurity of two children, class by class.
+    class Split
+    {
+        double left_ = 0.0, right_ = 0.0, leftSquares_ = 0.0, rightSquares_ = 0.0;
+
+    public:
+        void add(double left, double right)
+        {
+            left_ += left;
+            right_ += right;
+            leftSquares_ += left * left;
+            rightSquares_ += right * right;
+        }
+
+        [[nodiscard]] double left() const { return left_; }
+        [[nodiscard]] double right() const { return right_; }
+        [[nodiscard]] double total() const { return left_ + right_; }
+        [[nodiscard]] double impurity() const
+        {
+            double impurity = total();
+            if (left_ > 0.0)
+                impurity -= leftSquares_ / left_;
+            if (right_ > 0.0)
+                impurity -= rightSquares_ / right_;
+            return impurity;
+        }
+    };
+
     template <Index classes>
     static double ofSplit(Placement<classes> const &placement)
     {
-        double leftTotal = 0.0, rightTotal = 0.0, leftSquares = 0.0, rightSquares = 0.0;
+        Split split;
         for (Index c = 0; c != placement.left.size(); ++c)
-        {
-            double const a = placement.atLeft(c), b = placement.atRight(c);
-            leftTotal += a;
-            rightTotal += b;
-            leftSquares += a * a;
-            rightSquares += b * b;
-        }
-        double const total = leftTotal + rightTotal;
-        if (total <= 0.0)
-            return 1.0;
-        double impurity = total;
-        if (leftTotal > 0.0)
-            impurity -= leftSquares / leftTotal;
-        if (rightTotal > 0.0)
-            impurity -= rightSquares / rightTotal;
-        return impurity / total;
+            split.add(placement.atLeft(c), placement.atRight(c));
+        return split.total() <= 0.0 ? 1.0 : split.impurity() / split.total();
     }
 };
 

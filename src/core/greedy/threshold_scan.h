@@ -1,7 +1,8 @@
 // How a node finds the best threshold of a feature: its events come in order, in blocks, and a scorer looks at the
 // thresholds between them.
 //
-// A scorer has a lane for every node that looks at the feature. `carried` says what it wants to know of an event.
+// A scorer has a lane for every node that looks at the feature. `carriedOf` says in eight bits what it wants to know of
+// a sample, `carried` what of an event.
 #pragma once
 
 #include <limits>
@@ -79,6 +80,13 @@ constexpr double greater(double a, double b)
     return a > b ? a : b;
 }
 
+// The nearest to `stands` between low and high, or midway where low > high, as in `Groot::place`; it rises with all
+// three.
+constexpr double nearestShare(double stands, double low, double high)
+{
+    return 0.5 * (lesser(greater(stands, low), high) + greater(lesser(stands, high), low));
+}
+
 // Half the weighted impurity of a split of two classes: weights a0 and a1 on the left, the others on the right.
 // Concave, with slopes between -1 and 1 in both: g(a0, a1) = a0 a1 / (a0 + a1) has the slopes (a1 / (a0 + a1))^2 and
 // (a0 / (a0 + a1))^2, and the right side is g of what is left over. A side without samples costs nothing.
@@ -138,8 +146,7 @@ class TwoClassScorer
             double const low = greater(left0_[k] * inverse0, left1_[k] * inverse1);
             double const high = lesser(reach0_[k] * inverse0, reach1_[k] * inverse1);
             double const stands = (total0 * stands0_[k] + total1 * stands1_[k]) * inverseSquares;
-            // The nearest to `stands` between low and high, or midway where low > high, as in `Groot::place`.
-            double const share = 0.5 * (lesser(greater(stands, low), high) + greater(lesser(stands, high), low));
+            double const share = nearestShare(stands, low, high);
             // What moves is rounded, as there, and not what is on the left: halves go to the even number.
             double const moved0 = rounded(share * total0 - left0_[k]);
             double const moved1 = rounded(share * total1 - left1_[k]);
@@ -222,7 +229,8 @@ public:
 
     explicit TwoClassScorer(ImpurityProblem const &) {}
 
-    static Event carried(Event event, std::uint32_t weight) { return Event(weight, event.kindAndClass()); }
+    static std::uint32_t carriedOf(Index, double weight) { return static_cast<std::uint32_t>(weight); }
+    static Event carried(Event event, std::uint32_t ofSample) { return Event(ofSample, event.kindAndClass()); }
 
     void clear() { lanes_.clear(); }
     // A lane for a node with these totals that asks for scores below a known one.
@@ -250,80 +258,5 @@ public:
         best.score = 2.0 * best.score / (lane.total0 + lane.total1);
         return best;
     }
-};
-
-// Pass an end or the value of a sample of class c and weight w.
-template <Index classes>
-void passEvent(Standing<classes> &standing, Event::Kind kind, Index c, double w)
-{
-    if (kind == Event::lower)
-    {
-        standing.sureRight[c] -= w;
-        standing.mayEnter[c] += w;
-    }
-    else if (kind == Event::value)
-    {
-        standing.mayEnter[c] -= w;
-        standing.mayLeave[c] += w;
-    }
-    else
-    {
-        standing.mayLeave[c] -= w;
-        standing.sureLeft[c] += w;
-    }
-}
-
-// Any criterion, any number of classes, any weights: every threshold is scored.
-template <class CriterionOf, Index classes>
-class AnyScorer
-{
-    struct Lane
-    {
-        Standing<classes> standing;
-        Window window;
-        Index previous = -1;
-        Candidate best{};
-    };
-
-    ImpurityProblem const &problem_;
-    std::vector<Lane> lanes_;
-    Placement<classes> placement_;
-
-public:
-    static constexpr std::uint32_t largestWeight = 0;  // samples are looked up
-
-    explicit AnyScorer(ImpurityProblem const &problem) : problem_(problem), placement_(problem.nClasses) {}
-
-    static Event carried(Event event, std::uint32_t) { return event; }
-
-    void clear() { lanes_.clear(); }
-    void add(ClassWeights<classes> const &totals, Window window, double)
-    {
-        Standing<classes> standing(problem_.nClasses);
-        standing.allRight(totals);
-        lanes_.push_back({std::move(standing), window});
-    }
-
-    void pass(Index number, Span<Passed const> events)
-    {
-        Lane &lane = lanes_[static_cast<std::size_t>(number)];
-        Block const block{events, lane.previous, lane.window};
-        block.each(
-            [&](Index place)
-            {
-                placement_.hold(lane.standing, problem_.robustWeight, problem_.whole);
-                double const score = CriterionOf::place(placement_, problem_.whole);
-                if (score < lane.best.score)
-                    lane.best = {score, -1, place};
-            },
-            [&](Event event)
-            {
-                Index const i = event.sample();
-                passEvent(lane.standing, event.kind(), problem_.label[i], problem_.weight[i]);
-            });
-        lane.previous = events[events.size() - 1].place;
-    }
-
-    [[nodiscard]] Candidate best(Index number) const { return lanes_[static_cast<std::size_t>(number)].best; }
 };
 }  // namespace hardwood
