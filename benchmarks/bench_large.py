@@ -1,7 +1,8 @@
 """Tables of millions of numbers: time and memory of each learner, every call in a process of its own.
 
 ``python -m benchmarks large`` compares greedy trees with scikit-learn's exact tree of the same depth and grows a
-forest; the part ``million`` has more rows, ``classes`` more classes, and ``search`` and ``search_deeper`` let the exact search run for 45 CPU s.
+forest; the part ``million`` has more rows, ``classes`` more classes, and ``search`` and ``search_deeper`` let the exact
+search run for 45 CPU s.
 Tables are uniform numbers with the labels of a tree of depth 3, a fifth of them random; values can be moved by 0.01.
 
 Seconds are wall-clock seconds of the whole ``fit``, memory is the largest resident set of the process less what it was
