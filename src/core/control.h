@@ -62,6 +62,16 @@ public:
             deadline_ = std::numeric_limits<std::int64_t>::max();
     }
 
+    // Seconds until the deadline, of CPU time where that counts; infinite without one, never below 0.
+    [[nodiscard]] double timeLeft() const
+    {
+        auto const deadline = deadline_.load(std::memory_order_relaxed), cpuDeadline = cpuDeadline_.load();
+        if (deadline == std::numeric_limits<std::int64_t>::max())
+            return std::numeric_limits<double>::infinity();
+        auto const left = cpuDeadline == 0 ? deadline - now() : cpuDeadline - cpuTime();
+        return stopRequested() || left < 0 ? 0.0 : 1e-9 * static_cast<double>(left);
+    }
+
     // What is asked beside flag and clock, with the caller's locks; set before the computation starts.
     void setPoll(std::function<bool()> poll) { poll_ = std::move(poll); }
 

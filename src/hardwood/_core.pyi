@@ -18,6 +18,9 @@ class Control:
     def __init__(self, time_left: float | None = None, cpu: bool = False) -> None: ...
     def set_time_left(self, seconds: float | None, cpu: bool = False) -> None:
         """Let the run end in so many seconds from now, of CPU time of the process if asked; None for never."""
+    @property
+    def time_left(self) -> float:
+        """Seconds until the deadline, of CPU time where that counts; infinite without one."""
     def request_stop(self) -> None:
         """Ask the computation to end at its next look."""
     @property

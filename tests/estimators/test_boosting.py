@@ -238,6 +238,20 @@ def test_a_time_limit_keeps_what_there_is() -> None:
     assert model.n_estimators_ == len(model.history_)
 
 
+def test_an_optimal_tree_takes_no_more_than_the_time_that_is_left() -> None:
+    X, y = table(0, n=3000, p=12, classes=3)
+    model = RobustBoostingClassifier(5, attack=0.05, base="search", max_depth=4, tree_time_limit=1e6, time_limit=1.0)
+    assert model.fit(X, y).stopped_by_ == "time limit"
+
+
+def test_a_table_that_takes_longer_to_sort_than_there_is_time_gets_a_constant() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.random((3000, 400))
+    model = RobustBoostingClassifier(5, attack=0.05, time_limit=0.01).fit(X, X[:, 0] > 0.3)
+    assert (model.n_estimators_, model.stopped_by_) == (0, "time limit")
+    assert model.predict(X).all()
+
+
 def test_the_seed_decides_and_the_threads_do_not() -> None:
     X, y = table(7, 200)
     options: dict[str, Any] = {"attack": 0.02, "subsample": 0.5, "max_features": 2}

@@ -48,6 +48,8 @@ void bindControl(nb::module_ &m)
             [](Control &self, std::optional<double> seconds, bool cpu) { self.setTimeLeft(secondsOf(seconds), cpu); },
             nb::arg("seconds").none(), nb::arg("cpu") = false,
             "Let the run end in so many seconds from now, of CPU time of the process if asked; None for never.")
+        .def_prop_ro("time_left", &Control::timeLeft,
+                     "Seconds until the deadline, of CPU time where that counts; infinite without one.")
         .def("request_stop", &Control::requestStop, "Ask the computation to end at its next look.")
         .def_prop_ro(
             "stopped", [](Control &self) { return self.shouldStop(); },

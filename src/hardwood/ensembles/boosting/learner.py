@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +35,7 @@ from hardwood.arrays import BoolArray, FloatArray, IntArray
 from hardwood.ensembles.boosting.boosted import Boosted, Round, WeakTree, boost
 from hardwood.ensembles.boosting.margins import Margins, ReachedLeaves, SignArray, StumpMargins, TreeMargins
 from hardwood.ensembles.boosting.weak import GreedyTrees, OptimalTrees, Priced
+from hardwood.errors import StoppedError
 from hardwood.problem.boxes import Boxes
 from hardwood.problem.problem import Problem
 from hardwood.tree.conversion import place
@@ -104,7 +106,14 @@ class BoostingLearner:
 class _Score:
     """One score: its samples' signs, margins and weak learner."""
 
-    def __init__(self, learner: BoostingLearner, problem: Problem, number: int, held_out: Boxes | None) -> None:
+    def __init__(
+        self,
+        learner: BoostingLearner,
+        problem: Problem,
+        number: int,
+        held_out: Boxes | None,
+        control: _core.Control,
+    ) -> None:
         two = problem.n_classes == 2
         positive = 1 if two else number
         self.number, self.problem = number, problem
@@ -117,9 +126,9 @@ class _Score:
             self.held_out = kind(held_out.lower, held_out.upper, _signs(held_out.label, positive), self.base)
         if learner.base == "search":
             asked = problem if two else problem.replace(label=(self.sign > 0).astype(np.int64), classes=np.arange(2))
-            self.weak: Any = OptimalTrees(asked, learner.max_depth, learner.tree_time_limit, learner.n_jobs)
+            self.weak: Any = OptimalTrees(asked, learner.max_depth, learner.tree_time_limit, control, learner.n_jobs)
         else:
-            self.weak = GreedyTrees(problem, learner.max_depth, learner.l2_regularization, learner.n_jobs)
+            self.weak = GreedyTrees(problem, learner.max_depth, learner.l2_regularization, control, learner.n_jobs)
         # Every leaf has a label of its own while it has no value yet.
         self.leaves_as_classes = problem.replace(classes=np.arange(2**learner.max_depth))
 
@@ -139,13 +148,20 @@ class BoostingRun:
         self.exponential = learner.loss == "exponential"
         self.rounds_begun = 0
         self.held_out = held_out
-        problem.endpoints  # noqa: B018  # before copies are made that would each sort again
+        with suppress(StoppedError):  # then there will be no round
+            problem.rank(control)  # before copies are made that would each sort again
         n_scores = 1 if problem.n_classes == 2 else problem.n_classes
-        self.scores = [_Score(learner, problem, number, held_out) for number in range(n_scores)]
+        self.scores = [_Score(learner, problem, number, held_out, control) for number in range(n_scores)]
         self.base: FloatArray = np.array([score.base for score in self.scores])
 
     def next_round(self) -> tuple[WeakTree, ...]:
         """Add a tree to every score; nothing where no tree lowers any loss, or when it is stopped."""
+        try:
+            return () if self.control.stopped else self._next_round()
+        except StoppedError:
+            return ()
+
+    def _next_round(self) -> tuple[WeakTree, ...]:
         weight = self._drawn()
         features = self._drawn_features()
         self.rounds_begun += 1
@@ -216,7 +232,7 @@ class BoostingRun:
             weight = weight * np.exp(-present)
         priced = Priced(score.sign, -weight * slope, weight * curvature)
         best: tuple[float, Tree, FloatArray] | None = None
-        candidates = score.weak.candidates(priced, features, self.control)
+        candidates = score.weak.candidates(priced, features)
         if len(candidates) > 1 and len(weight) > FEW_SAMPLES:
             candidates = [min(candidates, key=lambda tree: self._loss_on_some(score, tree, weight))]
         for index_tree in candidates:

@@ -5,6 +5,7 @@ Both work on the ranks of a problem and return trees whose leaves are numbered (
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from hardwood import _core
 from hardwood.arrays import FloatArray, Int32Array, IntArray
 from hardwood.ensembles.boosting.margins import SignArray
+from hardwood.errors import StoppedError
 from hardwood.problem.problem import Problem
 from hardwood.solvers.parallel import in_threads
 from hardwood.solvers.result import EndReason
@@ -53,34 +55,39 @@ class GreedyTrees:
     problem: Problem
     max_depth: int
     l2: float
+    control: _core.Control
     n_jobs: int = 1
 
     @cached_property
     def _ends(self) -> tuple[Int32Array, Int32Array, Int32Array, Int32Array]:
+        """Ranks of lower ends in order, whose they are, and the same of upper ends; a row for each feature."""
         found = []
         for rank in (self.problem.lower_rank, self.problem.upper_rank):
-            columns = np.ascontiguousarray(rank.T)
-            order = np.argsort(columns, axis=1, kind="stable").astype(np.int32)
-            found += [np.ascontiguousarray(np.take_along_axis(columns, order, axis=1)), order]
+            sorted_rank, order = (np.empty(rank.shape[::-1], np.int32) for _ in range(2))
+            for j in each_feature(self.problem, self.control):
+                column = np.ascontiguousarray(rank[:, j])
+                order[j] = np.argsort(column, kind="stable")
+                np.take(column, order[j], out=sorted_rank[j])
+            found += [sorted_rank, order]
         return found[0], found[1], found[2], found[3]
 
-    def candidates(self, priced: Priced, features: IntArray, control: _core.Control) -> list[IndexTree]:
+    def candidates(self, priced: Priced, features: IntArray) -> list[IndexTree]:
         """Return trees to choose from, the most promising first; none where no split gains anything."""
         node = np.where(priced.curvature > 0, 0, -1).astype(np.int32)
         if self.max_depth == 1:
-            gain, index, _ = self._scan(priced, node, 1, features, control)
+            gain, index, _ = self._scan(priced, node, 1, features)
             best = np.argsort(-_rounded(gain[0]), kind="stable")[:CANDIDATES]
             return [_stump(int(features[k]), int(index[0, k])) for k in best if index[0, k] >= 0]
-        tree = self._grow(priced, node, features, control)
+        tree = self._grow(priced, node, features)
         return [] if tree.n_nodes == 1 else [tree]
 
-    def _grow(self, priced: Priced, node: Int32Array, features: IntArray, control: _core.Control) -> IndexTree:
+    def _grow(self, priced: Priced, node: Int32Array, features: IntArray) -> IndexTree:
         columns: tuple[list[int], ...] = ([-1], [-1], [-1], [-1])
         feature, index, left, right = columns
         open_nodes = [0]
         for _ in range(self.max_depth):
-            gain, at, rising = self._scan(priced, node, len(open_nodes), features, control)
-            if control.stopped:
+            gain, at, rising = self._scan(priced, node, len(open_nodes), features)
+            if self.control.stopped:
                 break
             enough = self._gain_of_leaves(priced, node, len(open_nodes))
             children: list[int] = []
@@ -118,13 +125,13 @@ class GreedyTrees:
 
     @cached_property
     def _bins(self) -> Bins:
-        return Bins.of(self.problem)
+        return Bins.of(self.problem, self.control)
 
     def _scan(
-        self, priced: Priced, node: Int32Array, count: int, features: IntArray, control: _core.Control
+        self, priced: Priced, node: Int32Array, count: int, features: IntArray
     ) -> tuple[FloatArray, Int32Array, NDArray[np.uint8]]:
         """Return gain, threshold and order of values for the best split of each node on each feature."""
-        sign, gradient, curvature = priced.sign, priced.gradient, priced.curvature
+        sign, gradient, curvature, control = priced.sign, priced.gradient, priced.curvature, self.control
         binned = len(node) >= MANY_SAMPLES
 
         def scan(part: IntArray) -> tuple[FloatArray, Int32Array, NDArray[np.uint8]]:
@@ -159,12 +166,12 @@ class Bins:
     leaves: NDArray[np.uint16]
 
     @classmethod
-    def of(cls, problem: Problem) -> Bins:
-        """Choose thresholds and place the samples of a problem."""
+    def of(cls, problem: Problem, control: _core.Control) -> Bins:
+        """Choose thresholds and place the samples of a problem; `StoppedError` where the control stops it."""
         shape = (problem.n_features, problem.n_samples)
         enters, leaves = np.empty(shape, np.uint16), np.empty(shape, np.uint16)
         chosen = []
-        for j in range(problem.n_features):
+        for j in each_feature(problem, control):
             lower, upper = (np.ascontiguousarray(rank[:, j]) for rank in (problem.lower_rank, problem.upper_rank))
             order = np.sort(upper)
             ends = _distinct(order)
@@ -202,9 +209,10 @@ class OptimalTrees:
     problem: Problem
     max_depth: int
     time_limit: float
+    control: _core.Control
     n_jobs: int = 1
 
-    def candidates(self, priced: Priced, features: IntArray, control: _core.Control) -> list[IndexTree]:
+    def candidates(self, priced: Priced, features: IntArray) -> list[IndexTree]:
         """Return the best tree found in time; none where a leaf is as good."""
         largest = float(priced.gradient.max(initial=0.0))
         if largest <= 0:
@@ -215,11 +223,20 @@ class OptimalTrees:
         asked = self.problem.replace(weight=weight, max_depth=self.max_depth)
         if len(features) < self.problem.n_features:
             asked = asked.without_features(np.setdiff1d(np.arange(asked.n_features), features))
-        result = solve(asked, "search", time_limit=self.time_limit, n_jobs=self.n_jobs)
+        time_limit = min(self.time_limit, self.control.time_left)
+        result = solve(asked, "search", time_limit=time_limit, n_jobs=self.n_jobs)
         if result.stopped_by is EndReason.INTERRUPT:
             raise KeyboardInterrupt
         tree = numbered(to_indices(result.tree, self.problem))
         return [] if tree.n_nodes == 1 else [tree]
+
+
+def each_feature(problem: Problem, control: _core.Control) -> Iterator[int]:
+    """Go through the features; `StoppedError` where the control stops that."""
+    for j in range(problem.n_features):
+        if control.stopped:
+            raise StoppedError("stopped while boosting was prepared")
+        yield j
 
 
 def _distinct(ordered: Int32Array) -> Int32Array:
