@@ -7,6 +7,8 @@ import gzip
 import json
 import os
 import random
+import resource
+import signal
 import warnings
 from fractions import Fraction
 from pathlib import Path
@@ -16,13 +18,24 @@ import numpy as np
 import pytest
 
 import hardwood_checker
-from hardwood import InvalidInputError, Problem, RobustTreeClassifier, solve
+from hardwood import InvalidInputError, Problem, RobustTreeClassifier, _core, solve
 from hardwood.proofs import checkpoint as module
-from hardwood.proofs.checkpoint import Checkpoint, CheckpointInUseError, CheckpointWarning, open_checkpoint
-from hardwood.proofs.members import note, pack, read_members, read_note
+from hardwood.proofs import growing
+from hardwood.proofs.checkpoint import (
+    Checkpoint,
+    CheckpointInUseError,
+    CheckpointWarning,
+    CheckpointWriteError,
+    open_checkpoint,
+)
+from hardwood.proofs.members import Piece, note, pack, read_members, read_note
 from hardwood.proofs.writer import write_proof
-from hardwood.solvers.result import Status
+from hardwood.solvers.result import EndReason, Status
 from hardwood.solvers.search import helping, spread
+from hardwood.solvers.search.ledger import Ledger
+from hardwood.solvers.search.model import SearchModel
+from hardwood.solvers.search.solver import SearchSolver
+from hardwood.solvers.search.station import Commission, Duty, Station
 from hardwood.solvers.solve import SolverFailureWarning
 from proofs.test_proofs import places
 
@@ -192,17 +205,203 @@ def test_good_trees_are_not_looked_for_again_and_again(tmp_path: Path) -> None:
             assert saved.is_scouted == (times == 3)
 
 
-def test_states_that_are_superseded_do_not_fill_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PACE", (0.0, 0.0, 0.0))
-    monkeypatch.setattr(module, "REST", 0)
+def long_problem() -> Problem:
     rng = np.random.default_rng(SEED)
     X = rng.integers(0, 60, (300, 5)) / 10
-    problem = Problem.from_data(X, rng.integers(0, 2, 300), 0.1, 5)
-    solve(problem, checkpoint=tmp_path / "run.hwp", time_limit=2.0, options={"restarts": 0})
-    with (tmp_path / "run.hwp").open("rb") as stream:
-        notes = [read_note(member.content) for member in list(read_members(stream))[1:]]
-    assert sum("stream" in entries for entries in notes) > 3
-    assert sum("state_of" in entries for entries in notes) <= 1 + sum("tree" in entries for entries in notes)
+    return Problem.from_data(X, rng.integers(0, 2, 300), 0.1, 5)
+
+
+def members_of(path: Path) -> list[Any]:
+    with path.open("rb") as stream:
+        return list(read_members(stream))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_states_that_are_superseded_do_not_fill_the_disk(
+    n_jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PACE", (0.0, 0.0, 0.0))
+    monkeypatch.setattr(module, "REST", 0)
+    monkeypatch.setattr(growing, "LEAST_DEAD", 1 << 12)
+    path, problem = tmp_path / "run.hwp", long_problem()
+    for _ in range(2):  # the second sitting finds some that the first one left
+        solve(problem, checkpoint=path, time_limit=1.5, n_jobs=n_jobs, options={"restarts": 0})
+        members = members_of(path)[1:]
+        notes = [read_note(member.content) for member in members]
+        states = {entries["state_of"]: k for k, entries in enumerate(notes) if "state_of" in entries}
+        assert sum("stream" in entries for entries in notes) > 3
+        dead = sum(
+            m.end - m.start for k, m in enumerate(members) if "state_of" in notes[k] and k not in states.values()
+        )
+        largest = max(m.end - m.start for m in members)
+        assert dead <= max(1 << 12, path.stat().st_size - dead) + n_jobs * largest
+
+
+def test_a_file_of_states_is_rewritten_again_and_again_and_every_piece_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "run.hwp"
+    X, y, problem = stopped_search(path)
+    piece = piece_of(path, problem)
+    monkeypatch.setattr(growing, "LEAST_DEAD", 1)
+    with open_checkpoint(Checkpoint(path), problem) as saved:
+        saved.keep_piece(0, piece)
+        filling = random.Random(SEED).randbytes(100_000)
+        states = [pack(note({"state_of": number}) + filling) for number in (0, 1)]
+        for _ in range(20):
+            for number, state in enumerate(states):
+                saved.keep_piece(number, Piece(pack(note({"stream": number, "settled": []})), [], state))
+            saved.sync()
+            assert path.stat().st_size < 6 * len(filling)
+        saved.keep_piece(0, Piece(pack(note({"stream": 0, "settled": []})), [], piece.state))
+        pieces = {number: len(found) for number, found in saved._pieces.items()}
+    with open_checkpoint(Checkpoint(path), problem) as saved:
+        assert {number: len(found) for number, found in saved._pieces.items()} == pieces
+        assert saved.streams_to_go_on_with() == [(0, piece.state), (1, states[1])]
+    result = solve(problem, checkpoint=path)
+    assert result.status is Status.OPTIMAL
+    assert hardwood_checker.check(path, X, y).is_optimal
+
+
+def piece_of(path: Path, problem: Problem) -> Piece:
+    """The next piece of stream 0 of a stopped search, as a station that goes on makes it."""
+    with open_checkpoint(Checkpoint(path), problem) as saved:
+        options = {option.name: option.default for option in SearchSolver.options}
+        (stream,) = saved.streams_to_go_on_with()
+        models = (SearchModel.of(problem), saved.model)
+        station = Station(Commission(problem, options, 0, writes_proof=True), models, *stream)
+        parts = [(j, 0, station._core.n_candidates(j)) for j in range(problem.n_features)]
+        best = saved.model.in_parts(saved.objective)
+        station.begin(Duty(parts, best // 2, best))
+        while not station.news(0.05).is_done:
+            pass
+        piece = station.take_piece()
+        assert piece is not None
+        return piece
+
+
+def test_a_state_is_there_wherever_writing_the_next_one_breaks_off(tmp_path: Path) -> None:
+    path = tmp_path / "run.hwp"
+    X, y, problem = stopped_search(path)
+    piece, before = piece_of(path, problem), path.read_bytes()
+    whole = len(piece.records) + len(piece.state)
+    with open_checkpoint(Checkpoint(path), problem) as saved:
+        ((_, old),) = saved.streams_to_go_on_with()
+    rng = random.Random(SEED)
+    places = {0, 1, len(piece.records), whole - 1, *(rng.randrange(whole) for _ in range(20))}
+    for kept in sorted(places):
+        path.write_bytes(before)
+        # The kernel ends the process with the first byte beyond the limit, and has written all before it.
+        pid = os.fork()
+        if pid == 0:
+            signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            with open_checkpoint(Checkpoint(path), problem) as saved:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + kept, resource.RLIM_INFINITY))
+                saved.keep_piece(0, piece)
+            os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGXFSZ
+        assert path.stat().st_size == len(before) + kept
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CheckpointWarning)
+            with open_checkpoint(Checkpoint(path), problem) as saved:
+                assert saved.streams_to_go_on_with() == [(0, old)]
+        assert path.read_bytes() == before
+    with open_checkpoint(Checkpoint(path), problem) as saved:
+        saved.keep_piece(0, piece)
+        assert saved.streams_to_go_on_with() == [(0, piece.state)]
+    solve(problem, checkpoint=path)
+    assert hardwood_checker.check(path, X, y).is_optimal
+
+
+def test_a_full_disk_leaves_the_last_state_and_nothing_torn(tmp_path: Path) -> None:
+    path = tmp_path / "run.hwp"
+    X, y, problem = stopped_search(path)
+    piece, before = piece_of(path, problem), path.read_bytes()
+    signal_before, limits = signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        with open_checkpoint(Checkpoint(path), problem) as saved:
+            old = saved.streams_to_go_on_with()
+            resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + len(piece.records) + 1, limits[1]))
+            with pytest.raises(CheckpointWriteError, match="File too large"):
+                saved.keep_piece(0, piece)
+            assert saved.streams_to_go_on_with() == old
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, signal_before)
+    assert path.read_bytes() == before
+    solve(problem, checkpoint=path)
+    assert hardwood_checker.check(path, X, y).is_optimal
+
+
+def test_a_checkpoint_that_cannot_be_rewritten_goes_on_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "run.hwp"
+    _, _, problem = stopped_search(path)
+    state = pack(note({"state_of": 0}) + random.Random(SEED).randbytes(100_000))
+    piece = Piece(pack(note({"stream": 0, "settled": []})), [], state)
+    monkeypatch.setattr(growing, "LEAST_DEAD", 1)
+
+    def no_room(*_: object) -> Any:
+        raise InvalidInputError("cannot write: No space left on device")
+
+    with open_checkpoint(Checkpoint(path), problem) as saved:
+        with monkeypatch.context() as patch:
+            patch.setattr(growing, "whole_file", no_room)
+            for _ in range(4):
+                size = path.stat().st_size
+                saved.keep_piece(0, piece)
+                saved.sync()
+                assert path.stat().st_size > size
+            assert saved.streams_to_go_on_with() == [(0, state)]
+        for _ in range(4):  # twice as much has to be superseded before it is tried again
+            saved.keep_piece(0, piece)
+            saved.sync()
+        assert path.stat().st_size < size
+        assert saved.streams_to_go_on_with() == [(0, state)]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("pace", [0.0, 1e9])
+def test_a_sitting_that_ends_by_its_limit_claims_what_its_checkpoint_keeps(
+    pace: float, n_jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PACE", (pace, pace, 0.0))
+    path, problem = tmp_path / "run.hwp", long_problem()
+    options = {"restarts": 0, "stages": tuple(k / 50 for k in range(1, 40))}
+    claimed = [0.0]
+    while claimed[-1] == 0 or len(claimed) < 4:
+        result = solve(problem, checkpoint=path, time_limit=0.4, n_jobs=n_jobs, options=options)
+        assert result.stopped_by is EndReason.TIME_LIMIT
+        with open_checkpoint(Checkpoint(path), problem) as saved:
+            core = _core.RootSearch(saved.model.core, _core.SearchOptions(), 5, 1, _core.Control())
+            ledger = Ledger([core.n_candidates(j) for j in range(problem.n_features)])
+            ledger.note(saved.settled)
+            kept = saved.model.next_cost(ledger.least or 0) / saved.model.scale
+            assert result.bound == max(kept, saved.bound_of_any_model or 0.0)
+        claimed.append(result.bound)
+    assert claimed == sorted(claimed)
+
+
+def test_what_was_settled_but_never_written_is_not_claimed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, problem = stopped_search(tmp_path / "other.hwp")
+    path, note_settled = tmp_path / "run.hwp", Ledger.note
+    told: list[Any] = []
+
+    def noted(ledger: Ledger, parts: Any) -> None:
+        told.extend(parts)
+        note_settled(ledger, parts)
+
+    monkeypatch.setattr(Ledger, "note", noted)
+    with monkeypatch.context() as patch:
+        patch.setattr(Station, "take_piece", lambda _: None)
+        result = solve(problem, checkpoint=path, time_limit=1.0)
+    assert told
+    with open_checkpoint(Checkpoint(path), problem) as saved:
+        assert (result.bound, result.stopped_by) == (saved.bound_of_any_model, EndReason.TIME_LIMIT)
+    assert solve(problem, checkpoint=path).status is Status.OPTIMAL
+    assert hardwood_checker.check(path, X, y).is_optimal
 
 
 @pytest.mark.parametrize("room", [1500, 2000, 3000])
@@ -351,9 +550,9 @@ def test_files_that_are_no_checkpoints_are_left_as_they_are(tmp_path: Path) -> N
     "entries",
     [
         {"stream": -1, "settled": []},
-        {"stream": 0, "settled": [[0, 0, 1]]},
-        {"stream": 0, "settled": [[0, 0, 10**9, 5]]},
-        {"stream": 0, "settled": [[99, 0, 1, 5]]},
+        {"stream": 1, "settled": [[0, 0, 1]]},
+        {"stream": 1, "settled": [[0, 0, 10**9, 5]]},
+        {"stream": 1, "settled": [[99, 0, 1, 5]]},
         {"tree": {"feature": [0], "threshold": [0], "left": [5], "right": [6], "label": [0]}, "objective": 0},
         {"tree": {"feature": [0], "threshold": ["x"], "left": [0], "right": [0], "label": [0]}, "objective": 0},
         {"tree": 5, "objective": 0},

@@ -63,7 +63,7 @@ def help_with(asker: Station, helpers: Sequence[Station], question: Question, sa
         helper.begin(Duty(parts, question=question, place=place))
         news = News()
         while not news.is_done:
-            news = helper.news(1.0, writes=True)
+            news = helper.news(1.0)
             assert asker.take_help(question.number, place, said(question, parts, news.help))
 
 
@@ -78,15 +78,16 @@ def search_with_help(
     asker.begin(duty)
     n_asked, news, settled = 0, News(), list[Settled]()
     while not news.is_done:
-        news = asker.news(0.001, writes=False)
+        news = asker.news(0.001)
         settled += news.settled
         question = asker.ask_question() if n_asked < HELPED else None
         if question is not None:
             n_asked += 1
             help_with(asker, helpers, question, said)
             asker._core.hold_questions(n_asked < HELPED)
-    assert news.piece is not None
-    return n_asked, settled, news.piece
+    piece = asker.take_piece()
+    assert piece is not None
+    return n_asked, settled, piece
 
 
 @contextmanager
@@ -301,7 +302,7 @@ def test_a_helper_that_is_ended_while_it_is_asked_for_news_is_done() -> None:
         ender.start()
         news = News()
         while not news.is_done:
-            news = station.news(0.0, writes=False)
+            news = station.news(0.0)
         ender.join(60)
     station.close()
 

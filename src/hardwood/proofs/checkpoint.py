@@ -2,10 +2,12 @@
 
 The file is a row of gzip members (`hardwood.proofs.members`), appended one by one: first what the search is about, then
 what was settled at the root with the records that prove it, each piece followed by what the search knows there, and
-trees as they are found. A process that is killed leaves at most one torn member at the end, which is cut off. Searches
-of several threads or machines write streams of their own, side by side; a later sitting goes on with these streams,
-from the states behind their last pieces. A finished search puts the streams one behind the other, each after a RESET,
-without the states, and the file is a proof for `hardwood-checker`.
+trees as they are found. A process that is killed leaves at most one torn member at the end, which is cut off; with it a
+piece whose state is not whole, so that its stream still ends with the state before. Searches of several threads or
+machines write streams of their own, side by side; a later sitting goes on with these streams, from the states behind
+their last pieces. States that are superseded go when the file is rewritten (`hardwood.proofs.growing`). A finished
+search puts the streams one behind the other, each after a RESET, without the states, and the file is a proof for
+`hardwood-checker`.
 
 What was settled is taken at its word when a search goes on: sums guard against damage, not against forgery. Who does
 not trust a checkpoint has the finished proof checked.
@@ -13,7 +15,6 @@ not trust a checkpoint has the finished proof checked.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
@@ -29,10 +30,12 @@ import numpy as np
 
 from hardwood._version import __version__
 from hardwood.errors import HardwoodError, InvalidInputError
-from hardwood.files import alone, open_descriptor, whole_file
+from hardwood.files import alone, whole_file
 from hardwood.problem.problem import Problem
+from hardwood.proofs.growing import GrowingFile
 from hardwood.proofs.header import as_plain_tree, header_of, tree_from_plain
-from hardwood.proofs.members import RESET, Piece, Settled, note, pack, read_members, read_note
+from hardwood.proofs.identity import column_digests, require_same
+from hardwood.proofs.members import RESET, Member, Piece, Settled, note, pack, read_members, read_note
 from hardwood.proofs.writer import BOUND, END, MAGIC, PlainRanks, packing_record, parts_to_prove, write_proof
 from hardwood.solvers.search.model import SearchModel
 from hardwood.tree.tree import Tree
@@ -47,8 +50,6 @@ MOST_SCOUTINGS = 3
 
 REST = 40
 """So many times as long as writing took, nothing is written."""
-
-_SAME = ("rows", "classes", "columns", "missing", "attack", "weights", "scale", "heavy")
 
 
 class CheckpointInUseError(HardwoodError, RuntimeError):
@@ -95,6 +96,8 @@ class SavedSearch:
         What it costs.
     is_scouted : bool
         Whether the search for good trees came to its end, or was cut short so often that the proof should begin.
+    bound_of_any_model : float or None
+        If it was computed to the end.
     bound : int or None
         In parts, if the search was finished.
     """
@@ -102,14 +105,14 @@ class SavedSearch:
     place: Checkpoint
     model: SearchModel
     about: dict[str, Any]
+    file: GrowingFile
     settled: list[Settled] = field(default_factory=list)
     tree: Tree | None = None
     objective: float = math.inf
     is_scouted: bool = False
+    bound_of_any_model: float | None = None
     bound: int | None = None
     _pieces: dict[int, list[tuple[int, int, bool]]] = field(default_factory=dict)
-    _size: int = 0
-    _descriptor: int = -1
     _clock: Callable[[], float] = time.monotonic
     _began: float = field(default_factory=time.monotonic)
     _synced: float = field(default_factory=time.monotonic)
@@ -137,7 +140,7 @@ class SavedSearch:
     def streams_to_go_on_with(self) -> list[tuple[int, bytes]]:
         """Return the streams that ended with a state, the last ones first, with that state."""
         found = sorted(self._states.items(), key=lambda one: -one[1][0])
-        return [(number, os.pread(self._descriptor, end - start, start)) for number, (start, end) in found]
+        return [(number, self.file.read(start, end)) for number, (start, end) in found]
 
     def keep_tree(self, tree: Tree, objective: float) -> None:
         """Write down a better tree."""
@@ -156,35 +159,41 @@ class SavedSearch:
         """Write down that good trees are being looked for."""
         self._append(pack(note({"scouting": True})))
 
+    def keep_bound_of_any_model(self, bound: float) -> None:
+        """Write down what no model can avoid."""
+        if self.bound_of_any_model is None:
+            self.bound_of_any_model = bound
+            self._append(pack(note({"bound_of_any_model": bound})))
+
     def keep_piece(self, number: int, piece: Piece) -> None:
-        """Write the next piece of a stream, and the state behind it; in place of its last state, if that is the end."""
-        old, end = self._states.pop(number, (0, 0))
-        if end == self._size and old > 0:
-            os.ftruncate(self._descriptor, old)
-            self._size = old
+        """Write the next piece of a stream, and the state behind it, which supersedes the last one."""
         start = self._append(piece.records + piece.state)
         middle = start + len(piece.records)
         self._pieces.setdefault(number, []).append((start, middle, bool(piece.settled)))
-        self._states[number] = (middle, self._size)
+        self._take_state(number, middle, self.file.size)
+
+    def _take_state(self, number: int, start: int, end: int) -> None:
+        if number in self._states:
+            self.file.supersede(*self._states[number])
+        self._states[number] = (start, end)
 
     def _append(self, member: bytes) -> int:
-        start = self._size
         try:
-            written = 0
-            while written < len(member):
-                written += os.write(self._descriptor, member[written:])
+            return self.file.append(member)
         except OSError as error:
-            os.ftruncate(self._descriptor, start)
             raise self._cannot_write(error) from error
-        self._size += len(member)
-        return start
 
     def sync(self) -> None:
         """Let what was written reach the disk."""
         try:
-            os.fsync(self._descriptor)
+            self.file.sync()
         except OSError as error:  # some disks say only now that they are full
             raise self._cannot_write(error) from error
+        if self.file.is_wasteful:
+            moved = self.file.rewrite()
+            for pieces in self._pieces.values():
+                pieces[:] = [(moved(start), moved(end), settles) for start, end, settles in pieces]
+            self._states = {number: (moved(start), moved(end)) for number, (start, end) in self._states.items()}
         self._synced = self._clock()
 
     def _cannot_write(self, error: OSError) -> CheckpointWriteError:
@@ -269,14 +278,13 @@ def open_checkpoint(place: Checkpoint, problem: Problem, *, wait: bool = False) 
     with alone(place.path, refusal, wait=wait):
         model = SearchModel.of(problem, PlainRanks.of(problem))
         about = _header(model, None, place.target, 0)
-        about["checkpoint"] = {"version": __version__, "digests": _column_digests(problem)}
-        saved = SavedSearch(place, model, about)
-        saved._descriptor = open_descriptor(place.path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+        about["checkpoint"] = {"version": __version__, "digests": column_digests(problem)}
+        saved = SavedSearch(place, model, about, GrowingFile(place.path))
         try:
             _take_over(saved)
             yield saved
         finally:
-            os.close(saved._descriptor)
+            saved.file.close()
 
 
 def _header(model: SearchModel, tree: Tree | None, target: str | None, bound: int) -> dict[str, Any]:
@@ -289,13 +297,6 @@ def _header(model: SearchModel, tree: Tree | None, target: str | None, bound: in
         scale=model.exact_scale,
         heavy=model.forbidden,
     )
-
-
-def _column_digests(problem: Problem) -> list[str]:
-    """Return what tells each feature's boxes from others: so a permutation can be told from other data."""
-    return [
-        hashlib.sha256(problem.ends_on(j).astype("<f8").tobytes()).hexdigest()[:16] for j in range(problem.n_features)
-    ]
 
 
 def _take_over(saved: SavedSearch) -> None:
@@ -313,19 +314,14 @@ def _take_over(saved: SavedSearch) -> None:
             saved.sync()
             return
         header, is_finished = _read_first(first.content, path)
-        _compare(header, saved.about, path)
-        saved._size = first.end
+        require_same(header, saved.about, path)
+        saved.file.size = first.end
         if is_finished:
             saved.tree = tree_from_plain(header.get("tree"), saved.model.problem)
             saved.bound = int(header["claim"]["bound"])
             return
-        for member in members:
-            try:
-                _take_piece(saved, read_note(member.content), member.start, member.end)
-            except (InvalidInputError, KeyError, TypeError, ValueError) as error:
-                raise InvalidInputError(f"{path} holds, at byte {member.start}, what is no piece: {error}") from error
-            saved._size = member.end
-    _cut(saved, length, saved._size)
+        _take_members(saved, members)
+    _cut(saved, length, saved.file.size)
 
 
 def _is_torn_beginning(path: Path) -> bool:
@@ -341,7 +337,7 @@ def _cut(saved: SavedSearch, length: int, whole: int) -> None:
             CheckpointWarning,
             stacklevel=6,
         )
-        os.ftruncate(saved._descriptor, whole)
+        saved.file.cut(whole)
 
 
 def _read_first(content: bytes, path: Path) -> tuple[dict[str, Any], bool]:
@@ -358,54 +354,40 @@ def _read_first(content: bytes, path: Path) -> tuple[dict[str, Any], bool]:
     return header, magic + b"\n" == MAGIC
 
 
-def _compare(found: dict[str, Any], asked: dict[str, Any], path: Path) -> None:
-    """Raise unless a checkpoint is about what is asked, naming everything that differs."""
-    differences = []
-    theirs, ours = found["checkpoint"], asked["checkpoint"]
-    if theirs.get("version") != ours["version"]:
-        differences.append(f"written by hardwood {str(theirs.get('version'))[:40]}, this is {ours['version']}")
-    claim, wanted = found.get("claim"), asked["claim"]
-    for name in ("depth", "leaf_penalty"):
-        value = claim.get(name) if isinstance(claim, dict) else None
-        if value != wanted[name]:
-            differences.append(f"{name} {value} there, {wanted[name]} here")
-    differences += [_shown(name, found.get(name), asked[name]) for name in _SAME if found.get(name) != asked[name]]
-    if theirs.get("digests") != ours["digests"]:
-        if sorted(map(str, theirs.get("digests") or [])) == sorted(ours["digests"]):
-            differences.append("the columns are in another order")
-        else:
-            there = theirs.get("digests") if isinstance(theirs.get("digests"), list) else []
-            changed = [str(j) for j, (a, b) in enumerate(zip(there, ours["digests"], strict=False)) if a != b]
-            differences.append(f"other values (or radii) in the columns {', '.join(changed[:20]) or '(all)'}")
-    elif found.get("digest") != asked["digest"]:
-        differences.append("other labels")
-    if differences:
-        raise InvalidInputError(
-            f"{path} is a checkpoint of another search: " + "; ".join(differences) + ". Use another file for this one"
-        )
+def _take_members(saved: SavedSearch, members: Iterator[Member]) -> None:
+    """Take over one member after the other; a piece only with its state, if its stream had one before."""
+    piece: tuple[Member, dict[str, Any]] | None = None
+    for member in members:
+        try:
+            entries = read_note(member.content)
+            if piece is not None:
+                _take(saved, piece[1], piece[0].start, piece[0].end)
+            piece = (member, entries) if int(entries.get("stream", -1)) in saved._states else None
+            if piece is None:
+                _take(saved, entries, member.start, member.end)
+        except (InvalidInputError, KeyError, TypeError, ValueError) as error:
+            raise InvalidInputError(
+                f"{saved.place.path} holds, at byte {member.start}, what is no piece: {error}"
+            ) from error
 
 
-def _shown(name: str, there: Any, here: Any) -> str:
-    if name == "attack":
-        return f"another attack ({str(there)[:80]}… there, {str(here)[:80]}… here)"
-    if name in ("weights", "scale", "heavy"):
-        return "other weights"
-    return f"{name} {str(there)[:80]} there, {str(here)[:80]} here"
-
-
-def _take_piece(saved: SavedSearch, entries: dict[str, Any], start: int, end: int) -> None:
+def _take(saved: SavedSearch, entries: dict[str, Any], start: int, end: int) -> None:
     if "stream" in entries:
         number, settled = int(entries["stream"]), [tuple(map(int, one)) for one in entries["settled"]]
         if number < 0 or any(len(one) != 4 or min(one) < 0 for one in settled):
             raise ValueError("what it says was settled makes no sense")
         saved._pieces.setdefault(number, []).append((start, end, bool(settled)))
-        saved._states.pop(number, None)
+        if number in saved._states:
+            saved.file.supersede(*saved._states.pop(number))
         saved.settled += settled  # type: ignore[arg-type]
     if "state_of" in entries:
-        saved._states[int(entries["state_of"])] = (start, end)
+        saved._take_state(int(entries["state_of"]), start, end)
     if "tree" in entries:
         objective = float(entries["objective"])
         if objective < saved.objective:
             saved.tree, saved.objective = tree_from_plain(entries["tree"], saved.model.problem), objective
+    if "bound_of_any_model" in entries:
+        saved.bound_of_any_model = float(entries["bound_of_any_model"])
     saved._n_scoutings += "scouting" in entries
     saved.is_scouted |= bool(entries.get("is_scouted")) or saved._n_scoutings >= MOST_SCOUTINGS
+    saved.file.size = end

@@ -178,8 +178,20 @@ def _begin(method: Solver, run: Run, start: Start) -> None:
     has_boxes = problem.prices is None  # boxes that cannot be used fully at once conflict less than they meet
     if method.proves and has_boxes and not method.bounds_any_model(run):
         # What no model can avoid, and one leaf: often all the proof that is needed (Theorem 2 of the paper).
-        run.report(bound=matching_bound(problem, run.budget(*ROOT_BOUND_BUDGET)) + problem.leaf_penalty)
+        run.report(bound=_bound_of_any_model(run) + problem.leaf_penalty)
     run.trusted_bound = run.bound
+
+
+def _bound_of_any_model(run: Run) -> float:
+    """Return what no model can avoid; an earlier sitting may have computed it."""
+    saved = run.checkpoint
+    if saved is not None and saved.bound_of_any_model is not None:
+        return float(saved.bound_of_any_model)
+    budget = run.budget(*ROOT_BOUND_BUDGET)
+    bound = matching_bound(run.problem, budget)
+    if saved is not None and saved.bound is None and not budget.stopped:
+        saved.keep_bound_of_any_model(bound)
+    return bound
 
 
 def _go_on(run: Run, saved: SavedSearch) -> None:

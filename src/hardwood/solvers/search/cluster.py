@@ -5,7 +5,7 @@ and searches on while its news travel. What must arrive at once, a better cost o
 workers directly (`Client.run`). Data is scattered once; who joins later gets it from another worker. Nothing that is
 lost here can do harm: what a worker had not yet told is open in the ledger and given to another one.
 
-A station whose searcher is gone ends by itself (`LEASE`).
+A station whose searcher is gone ends by itself (`LEASE`), and at once when its worker closes.
 """
 
 from __future__ import annotations
@@ -29,13 +29,22 @@ LEASE = 30.0
 """Seconds that a station searches on after its last slice."""
 
 SLICE = (0.4, 5.0, 0.02)
-"""Seconds of a slice: at least, at most, and as a share of the time since the start."""
+"""CPU seconds of a slice for each thread: at least, at most, and as a share of those of all slices before."""
+
+LONGEST = 8.0
+"""So many times as long may a slice last by the clock, on a machine that has much else to do."""
 
 MOST_SLICES = 200
 """So many slices end per second, of all stations; where there are many, slices are longer."""
 
 LOOK = 0.1
-"""Seconds between two looks of a slice at its station."""
+"""Seconds between two looks of a slice at its station, and of a process with stations at its worker."""
+
+SERVING = ("init", "starting", "running", "paused")
+"""What Dask says of a worker that is not about to end."""
+
+LOST_LOOK = 0.5
+"""Seconds between two looks of a searcher whose scheduler does not answer."""
 
 PATIENCE = 15.0
 """Seconds to wait for a scheduler that does not answer."""
@@ -54,10 +63,10 @@ class ClusterLostError(HardwoodError, RuntimeError):
     """The Dask cluster is gone, or its workers fail again and again."""
 
 
-def slice_seconds(n_stations: int, elapsed: float) -> float:
-    """Return how long a slice is: the longer the search has lasted, and the more stations there are."""
+def slice_seconds(n_stations: int, worked: float) -> float:
+    """Return how long a slice is: the longer the station has worked, and the more stations there are."""
     least, most, share = SLICE
-    return max(min(max(share * elapsed, least), most), n_stations / MOST_SLICES)
+    return max(min(max(share * worked, least), most), n_stations / MOST_SLICES)
 
 
 # What runs on a worker.
@@ -66,12 +75,14 @@ def slice_seconds(n_stations: int, elapsed: float) -> float:
 @dataclass
 class _Seat:
     station: Station
+    worker: Any  # of Dask
     turn: int = 0
 
 
 _LOCK = threading.Lock()
 _SEATS: dict[tuple[str, str], _Seat] = {}
 _MODELS: dict[str, tuple[SearchModel, SearchModel]] = {}
+_watcher: threading.Thread | None = None
 
 
 @dataclass(frozen=True)
@@ -94,11 +105,12 @@ class Slice:
 
 @dataclass(frozen=True)
 class SliceNews:
-    """What came of it; `stream` is -1 if there was nothing to go on with."""
+    """What came of it, in so many CPU seconds; `stream` is -1 if there was nothing to go on with."""
 
     stream: int
     turn: int
     news: News
+    seconds: float = 0.0
 
 
 def do_slice(commission: Commission, task: Slice) -> SliceNews:
@@ -107,32 +119,38 @@ def do_slice(commission: Commission, task: Slice) -> SliceNews:
     if seat is None:
         return SliceNews(-1, 0, News(is_done=True))
     station = seat.station
-    station.control.set_time_left(task.seconds + LEASE)
+    station.control.set_time_left(LONGEST * task.seconds + LEASE)
     if task.duty is not None:
         station.begin(task.duty)
     station.offer(task.best)
     told = News()
-    end = time.monotonic() + task.seconds
+    began, worked = time.monotonic(), _work()
     while True:
-        left = end - time.monotonic()
+        left = min(task.seconds - (_work() - worked), began + LONGEST * task.seconds - time.monotonic())
         is_last = left <= 0 or bool(told.trees)
-        news = station.news(0.0 if is_last else min(LOOK, left), writes=is_last)
+        news = station.news(0.0 if is_last else min(LOOK, left))
         told.trees += news.trees
         told.settled += news.settled
         told.others += news.others
         told.told = (told.told + news.told)[-TOLD:]
         told.help = told.help.followed_by(news.help)
         if is_last or news.is_done:
-            told.piece = news.piece
             told.is_done, told.counters = news.is_done, news.counters
             break
+    told.piece = station.take_piece()
     station.control.set_time_left(LEASE)
     seat.turn += 1
-    return SliceNews(station.stream, seat.turn, told)
+    return SliceNews(station.stream, seat.turn, told, _work() - worked)
+
+
+def _work() -> float:
+    """Return the CPU seconds of each station of this process: that is what is lost with it."""
+    return time.process_time() / max(1, len(_SEATS))
 
 
 def _seat_for(commission: Commission, task: Slice) -> _Seat | None:
     """Return the station to go on with, or a new one."""
+    global _watcher
     key = (task.search, task.slot)
     with _LOCK:
         _sweep(task.search)
@@ -146,8 +164,33 @@ def _seat_for(commission: Commission, task: Slice) -> _Seat | None:
             return None
         if task.search not in _MODELS:
             _MODELS[task.search] = commission.models()
-        _SEATS[key] = _Seat(Station(commission, _MODELS[task.search], task.fresh, task.state))
+        _SEATS[key] = _Seat(Station(commission, _MODELS[task.search], task.fresh, task.state), _own_worker())
+        if _watcher is None:
+            _watcher = threading.Thread(target=_watch, daemon=True)
+            _watcher.start()
         return _SEATS[key]
+
+
+def _own_worker() -> Any:
+    """Return the worker that runs the present task; None where nobody does."""
+    try:
+        return import_module("distributed").get_worker()
+    except ValueError:
+        return None
+
+
+def _watch() -> None:
+    """Let stations end with their worker, which closes when it loses its scheduler."""
+    global _watcher
+    while True:
+        time.sleep(LOOK)
+        with _LOCK:
+            if not _SEATS:
+                _watcher = None
+                return
+            for seat in _SEATS.values():
+                if seat.worker is not None and seat.worker.status.name not in SERVING:
+                    seat.station.request_stop()
 
 
 def _sweep(present: str) -> None:
@@ -207,6 +250,7 @@ class _Slot:
     address: str
     stream: int = -1
     turn: int = 0
+    worked: float = 0.0  # seconds of its slices
     future: Any = None
     offered: int = -1  # the stream for a new station
     helps: bool = False
@@ -224,8 +268,7 @@ class Workers:
         self._slots: dict[str, _Slot] = {}
         self._states: dict[int, bytes] = {}  # by stream, the last one
         self._best = 1 << 62
-        self._began = time.monotonic()
-        self._looked, self._heard = 0.0, self._began
+        self._looked, self._heard = 0.0, time.monotonic()
         self._data: Any = None
         self._failures = 0
         self._rings = threading.Event()
@@ -296,7 +339,7 @@ class Workers:
         if slot is None:
             return
         slot.helps = duty.question is not None if duty is not None else slot.helps
-        seconds = slice_seconds(len(self._slots), 0.0 if slot.helps else time.monotonic() - self._began)
+        seconds = slice_seconds(len(self._slots), 0.0 if slot.helps else slot.worked)
         if duty is not None and duty.is_at_root:
             self._best = min(self._best, duty.best)
         state = b""
@@ -317,7 +360,7 @@ class Workers:
     def news(self, seconds: float, *, writes: bool) -> list[tuple[str, int, News]]:
         """Return what is new, after so many seconds at most."""
         del writes  # every slice hands over what it wrote
-        self._rings.wait(seconds)
+        self._rings.wait(seconds if self._client.status == "running" else LOST_LOOK)
         self._rings.clear()
         told = []
         for name, slot in list(self._slots.items()):
@@ -331,6 +374,7 @@ class Workers:
                 told.append((name, -1, News(is_done=True)))
                 continue
             slot.stream, slot.turn = answer.stream, answer.turn
+            slot.worked += answer.seconds
             if answer.news.piece is not None:
                 self._states[slot.stream] = answer.news.piece.state
             told.append((name, answer.stream, answer.news))

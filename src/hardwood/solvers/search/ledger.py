@@ -38,6 +38,10 @@ class Ledger:
             found += [(feature, int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
         return found
 
+    def forget_beyond(self, other: Ledger) -> None:
+        """Lower what is known to what another ledger knows."""
+        np.minimum(self._all, other._all, out=self._all)
+
     def settled_share(self, cutoff: int) -> float:
         """Return the share of the candidates that is settled for a cutoff."""
         return int(np.count_nonzero(self._all >= cutoff)) / max(1, self._all.size)

@@ -104,6 +104,7 @@ class _Spread:
             if self.run.should_stop() or not self._settle(share):
                 break
         self._collect(0.0, writes=True)
+        self._report_bound()
         self.run.proven_parts = self._proven(self.written)
 
     def _target(self, share: float) -> int:
@@ -128,7 +129,7 @@ class _Spread:
             if self.run.should_stop():
                 return False
             if not self.queue and not self.promising and not any(duty.is_at_root for duty in self.doing.values()):
-                self.queue = self._in_pieces(self.ledger.open_parts(target))
+                self.queue = self._in_pieces(self._left_open(target))
                 if not self.queue:
                     return True
                 if self.run.options["effort"] is not None and self.has_given_up:
@@ -136,6 +137,13 @@ class _Spread:
             self._hand_out(target)
             self._collect(POLL, writes=self.saved is None or self.saved.is_due)
             self.run.progress(settled=self.ledger.settled_share(target))
+
+    def _left_open(self, target: int) -> list[RootPart]:
+        """Return what is open when nobody has anything to do: also what was settled, but never written."""
+        if self.saved is not None and not self.ledger.open_parts(target) and self.written.open_parts(target):
+            self._collect(0.0, writes=True)
+            self.ledger.forget_beyond(self.written)
+        return self.ledger.open_parts(target)
 
     def _put_first(self) -> None:
         """Let stations begin with candidates next to the split at the root of the best tree, or of several such trees.
@@ -279,6 +287,10 @@ class _Spread:
         began = time.thread_time()
         for slot, stream, news in self.team.news(seconds, writes=writes):
             duty = self.doing.get(slot)
+            if self.saved is not None and news.piece is not None:
+                self.saved.keep_piece(stream, news.piece)
+                self.ledger.note(news.piece.settled)
+                self.written.note(news.piece.settled)
             if duty is not None and duty.question is not None:
                 self._hand_over(slot, duty, news)
                 continue
@@ -286,9 +298,6 @@ class _Spread:
             self.keepers.note(slot, news.settled)
             self.told.extend((slot, tree) for tree in news.told)
             self.n_told += len(news.told)
-            if self.saved is not None and news.piece is not None:
-                self.saved.keep_piece(stream, news.piece)
-                self.written.note(news.piece.settled)
             for cost, tree in news.trees:
                 self._take_tree(cost, tree)
             self.others += news.others
@@ -329,5 +338,7 @@ class _Spread:
         return 0 if not self.model.is_exhaustive else self.best if least is None else min(least, self.best)
 
     def _report_bound(self) -> None:
+        """Report what is proven; with a checkpoint what stands in it, lest the next sitting begin with less."""
         if self.model.is_exhaustive:
-            self.run.report(bound=min(self.model.next_cost(self._proven(self.ledger)), self.best) / self.model.scale)
+            proven = self._proven(self.ledger if self.saved is None else self.written)
+            self.run.report(bound=min(self.model.next_cost(proven), self.best) / self.model.scale)

@@ -188,6 +188,7 @@ class Station:
         self._helper: Helper | None = None
         self._found: list[tuple[int, IntArray]] = []  # by whoever looks for trees
         self._offered: int | None = None  # the least cost that is known elsewhere
+        self._is_settling = self._has_unwritten = False
 
     def begin(self, duty: Duty) -> None:
         """Begin a duty; returns at once."""
@@ -200,20 +201,14 @@ class Station:
                 duty.question, duty.parts, duty.place, self._plain, options, self.control, writes_proof=writes
             )
         else:
+            self._is_settling = self._has_unwritten = True
             self._core.hear(duty.told)
             self._core.start(duty.target, duty.best, duty.parts)
             if self._offered is not None:
                 self._core.offer(self._offered)  # it may have come while the duty was on its way
 
-    def news(self, seconds: float, *, writes: bool) -> News:
-        """Return what is new, after so many seconds at most.
-
-        Parameters
-        ----------
-        seconds : float
-        writes : bool
-            Whether to hand over what was written; when a duty is done, that happens anyway.
-        """
+    def news(self, seconds: float) -> News:
+        """Return what is new, but what was written (`take_piece`), after so many seconds at most."""
         scout, helper = self._scout, self._helper  # other threads may end them meanwhile
         if scout is not None:
             trees, is_over = scout.news(seconds)
@@ -226,22 +221,26 @@ class Station:
                 self.end_help()
             return News(help=help_, is_done=is_over)
         found, _, _, is_running = self._core.wait(seconds)
+        self._is_settling = is_running
         news = News(is_done=not is_running)
         if found:
             cost, rows = found[-1]
             tree = plain_to_indices(rows, self.commission.problem) if self._log is not None else tree_of(rows)
             news.trees.append((cost, tree))
-        if self._log is not None and (writes or news.is_done):
-            taken = self._core.take_piece(UNTIL_PIECE)
-            if taken is not None and any(taken[:2]):
-                news.piece = packed_piece(self.stream, *taken)
-        # In this order: the piece settles no more than is told.
         news.settled = self._core.take_settled()
         news.told = self._core.take_told()[-TOLD:]
         if news.is_done:
             depths = range(self._plain.depth, 1, -1)
             news.counters = {f"depth {depth}": self._core.counters(depth) for depth in depths}
         return news
+
+    def take_piece(self) -> Piece | None:
+        """Return what was written since the last piece, if anything was."""
+        if self._log is None or not self._has_unwritten:
+            return None
+        self._has_unwritten = self._is_settling
+        taken = self._core.take_piece(UNTIL_PIECE)
+        return packed_piece(self.stream, *taken) if taken is not None and any(taken[:2]) else None
 
     def offer(self, cost: int) -> None:
         """Take note that a tree of this cost, in parts, is known elsewhere."""

@@ -22,7 +22,11 @@ class Team(Protocol):
         """Let a station begin a duty."""
 
     def news(self, seconds: float, *, writes: bool) -> list[tuple[str, int, News]]:
-        """Return slot, stream and news of the stations that have any, after so many seconds at most."""
+        """Return slot, stream and news of the stations that have any, after so many seconds at most.
+
+        Where a proof is written, what was written comes with them if `writes`, from those without work, too; stations
+        of other processes, which may die, hand it over of their own accord.
+        """
 
     def offer(self, cost: int) -> None:
         """Tell all that a tree of this cost is known."""
@@ -66,10 +70,12 @@ class Threads:
         told = []
         for k, slot in enumerate(sorted(self._busy)):
             station = self._stations[slot]
-            news = station.news(seconds if k == 0 else 0.0, writes=writes)
+            news = station.news(seconds if k == 0 else 0.0)
             told.append((slot, station.stream, news))
             if news.is_done:
                 self._busy.discard(slot)
+        pieces = ((slot, station, station.take_piece()) for slot, station in self._stations.items() if writes)
+        told += [(slot, station.stream, News(piece=piece)) for slot, station, piece in pieces if piece is not None]
         return told
 
     def offer(self, cost: int) -> None:
