@@ -175,3 +175,20 @@ def test_a_worker_that_does_not_answer_holds_nobody_up() -> None:
             go_on.cancel()
             os.kill(pid, signal.SIGCONT)
     assert result.stopped_by is EndReason.TIME_LIMIT
+
+
+def test_a_worker_that_does_not_take_the_data_is_passed_over(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, _, problem = problem_of(4)
+    scatter, asked = client.scatter, list[str]()
+
+    def stuck_at_first(*arguments: Any, workers: list[str], **named: Any) -> Any:
+        asked.extend(workers)
+        if workers == asked[:1]:
+            time.sleep(2)
+        return scatter(*arguments, workers=workers, **named)
+
+    monkeypatch.setattr(client, "scatter", stuck_at_first)
+    monkeypatch.setattr(cluster_module, "ANSWER", 0.2)
+    result = solve(problem, client=client)
+    assert (result.objective, result.status) == (solve(problem).objective, Status.OPTIMAL)
+    assert len(set(asked)) == 2

@@ -2,7 +2,7 @@
 
 A duty is done in slices, each a task of its own: a station lives in its worker's process from one slice to the next
 and searches on while its news travel. What must arrive at once, a better cost or a request to share work, is told to
-workers directly (`Client.run`). Data is scattered once; who joins later gets it from another worker. Nothing that is
+workers directly (`Client.run`). Data is sent to one worker; the others get it from those that have it. Nothing that is
 lost here can do harm: what a worker had not yet told is open in the ledger and given to another one.
 
 A station whose searcher is gone ends by itself (`LEASE`), and at once when its worker closes.
@@ -285,7 +285,8 @@ class Workers:
                 for name in set(self._slots) - set(there):
                     self._drop(self._slots.pop(name))
                 for name, address in there.items():
-                    self._slots.setdefault(name, _Slot(address))
+                    if not self._is_silent(address):
+                        self._slots.setdefault(name, _Slot(address))
             elif time.monotonic() - self._heard > PATIENCE:
                 raise ClusterLostError(
                     "the Dask scheduler does not answer any more; a search with a checkpoint that is started again "
@@ -305,17 +306,17 @@ class Workers:
             return None
 
     def _answers(self, seconds: float, workers: list[str] | None, call: Callable[..., Any], *arguments: Any) -> Any:
-        """Return what workers, or all, answer to a call within so many seconds, by address; None if they do not.
+        """Return what workers, or all, answer to a call within so many seconds, by address; None if they do not."""
+        run = self._client.run
+        return self._waited_for(seconds, run, call, self._search, *arguments, workers=workers, on_error="ignore")
+
+    def _waited_for(self, seconds: float, call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        """Return the answer of workers if there is one within so many seconds, else None.
 
         Who waits for a worker waits for ever if that was stopped, so somebody else does.
         """
         answers: list[Any] = []
-
-        def ask() -> None:
-            run = self._client.run
-            answers.append(self._asked(run, call, self._search, *arguments, workers=workers, on_error="ignore"))
-
-        asker = threading.Thread(target=ask, daemon=True)
+        asker = threading.Thread(target=lambda: answers.append(self._asked(call, *arguments, **named)), daemon=True)
         asker.start()
         asker.join(seconds)
         return answers[0] if answers else None
@@ -350,12 +351,19 @@ class Workers:
             state = self._states[slot.offered]
         task = Slice(self._search, name, slot.stream, slot.turn, slot.offered, state, self._best, seconds, duty)
         if self._data is None:
-            self._data = self._asked(self._client.scatter, self._commission, broadcast=True, hash=False)
-        slot.future = self._asked(
-            self._client.submit, do_slice, self._data, task, workers=[slot.address], pure=False, retries=0
-        )
-        if slot.future is not None:
-            slot.future.add_done_callback(lambda _: self._rings.set())
+            self._data = self._waited_for(
+                ANSWER, self._client.scatter, self._commission, workers=[slot.address], hash=False
+            )
+            if self._data is None:
+                self._silent[slot.address] = time.monotonic() + SILENCE
+        if self._data is not None:
+            slot.future = self._asked(
+                self._client.submit, do_slice, self._data, task, workers=[slot.address], pure=False, retries=0
+            )
+        if slot.future is None:
+            self._drop(self._slots.pop(name))  # others are given what it was to do
+            return
+        slot.future.add_done_callback(lambda _: self._rings.set())
 
     def news(self, seconds: float, *, writes: bool) -> list[tuple[str, int, News]]:
         """Return what is new, after so many seconds at most."""
@@ -424,12 +432,15 @@ class Workers:
     def _answered_by(self, slot: str, call: Callable[..., Any], *arguments: Any) -> Any:
         """Return the answer of a station; None if there is none."""
         there = self._slots.get(slot)
-        if there is None or time.monotonic() < self._silent.get(there.address, 0.0):
+        if there is None or self._is_silent(there.address):
             return None
         answer = self._answers(ANSWER, [there.address], call, slot, *arguments)
         if answer is None:
             self._silent[there.address] = time.monotonic() + SILENCE
         return (answer or {}).get(there.address)
+
+    def _is_silent(self, address: str) -> bool:
+        return time.monotonic() < self._silent.get(address, 0.0)
 
     def close(self) -> None:
         """End all duties."""
