@@ -33,6 +33,7 @@ from hardwood.proofs.writer import write_proof
 from hardwood.solvers.result import EndReason, Status
 from hardwood.solvers.search import helping, spread
 from hardwood.solvers.search.ledger import Ledger
+from hardwood.solvers.search.local_search import MOST_DEEP, LocalSearch
 from hardwood.solvers.search.model import SearchModel
 from hardwood.solvers.search.solver import SearchSolver
 from hardwood.solvers.search.station import Commission, Duty, Station
@@ -214,6 +215,31 @@ def long_problem() -> Problem:
 def members_of(path: Path) -> list[Any]:
     with path.open("rb") as stream:
         return list(read_members(stream))
+
+
+def test_the_search_for_good_trees_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, _, problem = stopped_search(tmp_path / "other.hwp", depth=4)
+    path, improved = tmp_path / "run.hwp", list[Any]()
+    improve_all = LocalSearch._improve_all
+
+    def counted(search: LocalSearch, starts: Any) -> None:
+        improve_all(search, (improved.append(rows) or (rows, reach) for rows, reach in starts))  # type: ignore[func-returns-value]
+
+    monkeypatch.setattr(LocalSearch, "_improve_all", counted)
+    whole = solve(problem, checkpoint=path)
+    with path.open("rb") as stream:
+        assert not any("looked" in member.content[:60].decode(errors="replace") for member in read_members(stream))
+    n_starts, kept = len(improved), list[Any]()
+    with open_checkpoint(Checkpoint(tmp_path / "cut.hwp"), problem) as saved:
+        for looked in ((5, 1000), (20, 4000)):
+            saved.keep_looked((0, 1), looked)
+        saved.keep_tree(whole.tree, whole.objective)
+    with open_checkpoint(Checkpoint(tmp_path / "cut.hwp"), problem) as saved:
+        kept.append((saved.looked, saved.n_scouts))
+    assert kept == [({0: (20, 4000)}, 1)]
+    improved.clear()
+    assert solve(problem, checkpoint=tmp_path / "cut.hwp").objective == whole.objective
+    assert 0 < len(improved) <= n_starts - 20 + MOST_DEEP
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])

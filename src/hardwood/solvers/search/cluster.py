@@ -132,6 +132,7 @@ def do_slice(commission: Commission, task: Slice) -> SliceNews:
         told.trees += news.trees
         told.settled += news.settled
         told.others += news.others
+        told.looked = news.looked or told.looked
         told.told = (told.told + news.told)[-TOLD:]
         told.help = told.help.followed_by(news.help)
         if is_last or news.is_done:

@@ -15,7 +15,7 @@ from hardwood.problem.problem import Problem
 from hardwood.solvers.greedy import GreedyLearner
 from hardwood.solvers.result import EndReason
 from hardwood.solvers.run import ROOT_BOUND_BUDGET, Run
-from hardwood.solvers.search.local_search import REACH, LocalSearch, greedy_trees, polished, random_root
+from hardwood.solvers.search.local_search import REACH, LocalSearch, Looked, greedy_trees, polished, random_root
 from hardwood.solvers.search.model import VERY_LARGE, SearchModel, rows_of, tree_of
 from hardwood.solvers.solve import solve
 from hardwood.tree.conversion import place
@@ -81,18 +81,21 @@ def improve_first_trees(
     permits: threading.Semaphore | None = None,
     share: tuple[int, int] = (0, 1),
     on_found: Callable[[int, IntArray], None] | None = None,
+    looked: Looked = (0, 0),
+    on_looked: Callable[[Looked], None] | None = None,
 ) -> None:
     """Report what a sample of the problem and local search, in threads that get permits, make of first trees.
 
     Where the starts are shared out, each share (its number, and of how many) has others; the sample is in the first.
-    `on_found` is called with cost and rows of all that local search finds.
+    `on_found` is called with cost and rows of all that local search finds, `on_looked` with how far it is; a search
+    that was stopped goes on where it `looked` last.
     """
     problem = model.problem
     if run.should_stop() or not may_improve(model):
         return
     # Without an attacker local search is faster than a proof for a sample: two classes start from greedy trees of all
     # samples, more of them from what local search found for some.
-    is_first = share[0] == 0
+    is_first = share[0] == 0 and looked[0] == 0
     if is_first and _is_large(model) and (model.depth == 2 or not model.core.shares_nothing or looks_first(problem)):
         _start_from_sample(problem, run)
     is_late = model.depth > 2 and not looks_first(problem)  # there local search does more
@@ -100,7 +103,8 @@ def improve_first_trees(
         # A tree for some samples has the right features, but not the thresholds that are best for all.
         run.report(tree_of(polished(rows_of(run.best_index_tree), model, options, run)[1]))
     if model.depth > 2 and not run.should_stop():
-        LocalSearch(model, options, run, [run.random_state], n_threads, permits, on_found).improve(greedy, share)
+        local = LocalSearch(model, options, run, [run.random_state], n_threads, permits, on_found, on_looked)
+        local.improve(greedy, share, looked)
 
 
 def _is_large(model: SearchModel) -> bool:

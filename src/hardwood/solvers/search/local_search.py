@@ -102,6 +102,9 @@ def polished(rows: IntArray, model: SearchModel, options: _core.SearchOptions, r
     return _core.Reoptimiser(model.core, options, run.control).polish(model.core, rows)
 
 
+Looked = tuple[int, int]
+"""How many starts were improved, and how many samples were scanned for that."""
+
 StartRows = tuple[IntArray, int]
 """Rows of a tree, and the levels of splits of the subtrees that are to be re-optimised."""
 
@@ -121,6 +124,8 @@ class LocalSearch:
         What a thread needs to improve a start: others may be of use elsewhere at first.
     on_found : callable or None
         Called with cost and rows of every tree that was improved, from whichever thread.
+    on_looked : callable or None
+        Called after every start with how far it is; whoever was stopped there goes on from that.
     """
 
     def __init__(
@@ -132,8 +137,10 @@ class LocalSearch:
         n_threads: int = 1,
         permits: threading.Semaphore | None = None,
         on_found: Callable[[int, IntArray], None] | None = None,
+        on_looked: Callable[[Looked], None] | None = None,
     ) -> None:
-        self._on_found = on_found
+        self._on_found, self._on_looked = on_found, on_looked
+        self._n_improved = self._earlier_effort = 0
         self.model = model
         self.run = run
         self.control = run.budget(np.inf, TIME)
@@ -148,10 +155,19 @@ class LocalSearch:
         """Whether trees have subtrees of depth 3, and these are improved, too."""
         return self.model.depth > DEEP_REACH and bool(self.run.options["use_deep_steps"])
 
-    def improve(self, greedy: Sequence[IndexTree], share: tuple[int, int] = (0, 1)) -> None:
-        """Report the best trees found from what is known, greedy starts and random roots, or from a share of these."""
+    def improve(self, greedy: Sequence[IndexTree], share: tuple[int, int] = (0, 1), looked: Looked = (0, 0)) -> None:
+        """Report the best trees found from what is known, greedy starts and random roots, or from a share of these.
+
+        What an earlier search has looked at is left out; the best tree is known from it.
+        """
         number, n_shares = share
-        shallow = islice(chain(self._known_starts(greedy), self._random_starts()), number, None, n_shares)
+        n_before, self._earlier_effort = looked
+        known = self.run.best_index_tree
+        if n_before > 0 and known is not None:
+            self._n_improved = n_before
+            self._found.append((self.cores[0].cost_of(self.model.core, rows_of(known)), rows_of(known)))
+        first = number + n_before * n_shares
+        shallow = islice(chain(self._known_starts(greedy), self._random_starts()), first, None, n_shares)
         self._improve_all(chain(shallow, self._deep_starts(-(-MOST_DEEP // n_shares), EFFORT // n_shares)))
 
     def look_further(self, effort: int) -> None:
@@ -186,10 +202,13 @@ class LocalSearch:
                         self._found.append((cost, rows))
                         if self._on_found is not None:
                             self._on_found(cost, rows)
+                    self._n_improved += 1
+                    if self._on_looked is not None and not self.control.stopped:
+                        self._on_looked((self._n_improved, self._effort()))
 
     def _effort(self) -> int:
         """Return how many samples were scanned so far."""
-        return sum(core.effort for core in self.cores)
+        return self._earlier_effort + sum(core.effort for core in self.cores)
 
     def _known_starts(self, greedy: Sequence[IndexTree]) -> Iterator[StartRows]:
         """Yield the best tree that is known and the greedy ones."""

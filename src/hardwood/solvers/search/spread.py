@@ -22,6 +22,7 @@ from hardwood.proofs.writer import plain_index
 from hardwood.solvers.run import Run
 from hardwood.solvers.search.helping import Questions, RootPart, without
 from hardwood.solvers.search.ledger import Keepers, Ledger, around
+from hardwood.solvers.search.local_search import Looked
 from hardwood.solvers.search.model import SearchModel
 from hardwood.solvers.search.options import core_options
 from hardwood.solvers.search.root import EARLY, POLL, stages_of
@@ -95,6 +96,7 @@ class _Spread:
             self.written.note(saved.settled)
         self.is_scouted = saved is not None and saved.is_scouted
         self.n_scouts, self.unscouted = 0, list[int]()  # shares of the starts for first trees, and those left to do
+        self.looked: dict[int, Looked] = {}  # by share
 
     def prove(self) -> None:
         """Raise the bound stage by stage until it meets the incumbent, or the run must stop."""
@@ -218,10 +220,12 @@ class _Spread:
             self.unscouted = list(range(self.n_scouts))
             if self.saved is not None:
                 self.saved.keep_scouting()
+                self.looked = dict(self.saved.looked) if self.saved.n_scouts == self.n_scouts else {}
         while idle and self.unscouted:
             share = self.unscouted.pop(0), self.n_scouts
-            tree, seconds = self.run.best_index_tree, self.run.remaining()
-            self._give(idle.pop(0), Duty(None, seconds=seconds, tree=tree, greedy=self.greedy, share=share))
+            tree, seconds, looked = self.run.best_index_tree, self.run.remaining(), self.looked.get(share[0], (0, 0))
+            duty = Duty(None, seconds=seconds, tree=tree, greedy=self.greedy, share=share, looked=looked)
+            self._give(idle.pop(0), duty)
 
     def _give_parts(self, slot: str, parts: Sequence[RootPart], target: int) -> None:
         self._give(slot, Duty(parts, target, self.best, told=self._told_by_others(slot)))
@@ -300,6 +304,10 @@ class _Spread:
             self.n_told += len(news.told)
             for cost, tree in news.trees:
                 self._take_tree(cost, tree)
+            if news.looked is not None and duty is not None and self.looked.get(duty.share[0]) != news.looked:
+                self.looked[duty.share[0]] = news.looked
+                if self.saved is not None:
+                    self.saved.keep_looked(duty.share, news.looked)
             self.others += news.others
             if news.trees or news.others:
                 self._put_first()

@@ -20,6 +20,7 @@ from hardwood.proofs.members import Piece, Settled, packed_piece, unpacked_state
 from hardwood.proofs.writer import PlainRanks, numbers_of_samples, plain_to_indices
 from hardwood.solvers.search.first_trees import improve_first_trees
 from hardwood.solvers.search.helping import Help, Helper, Question, RootPart, question_of
+from hardwood.solvers.search.local_search import Looked
 from hardwood.solvers.search.model import SearchModel, tree_of
 from hardwood.solvers.search.options import core_options
 from hardwood.solvers.search.scout import Scout
@@ -83,6 +84,8 @@ class Duty:
         Trees to start from.
     share : (int, int)
         Which of so many searches for trees it is, each from other starts.
+    looked : Looked
+        How far that one was when it was stopped.
     question : Question or None
         Of the station `asker`, to be helped with: the parts are of its root. `place` is for the proof.
     told : sequence of (side, rows)
@@ -96,6 +99,7 @@ class Duty:
     tree: IndexTree | None = None
     greedy: Sequence[IndexTree] = ()
     share: tuple[int, int] = (0, 1)
+    looked: Looked = (0, 0)
     question: Question | None = None
     asker: str = ""
     place: int = 0
@@ -123,6 +127,8 @@ class News:
         For whoever asked the question.
     told : list of (side, rows)
         Trees that children of the root were answered with.
+    looked : Looked or None
+        How far a search for trees is.
     others : list of (cost, IndexTree)
         Good trees that split the root elsewhere than the best one, once trees were looked for.
     is_done : bool
@@ -136,6 +142,7 @@ class News:
     piece: Piece | None = None
     help: Help = field(default_factory=Help)
     told: list[Told] = field(default_factory=list)
+    looked: Looked | None = None
     others: list[tuple[int, IndexTree]] = field(default_factory=list)
     is_done: bool = False
     counters: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -187,6 +194,7 @@ class Station:
         self._scout: Scout | None = None
         self._helper: Helper | None = None
         self._found: list[tuple[int, IntArray]] = []  # by whoever looks for trees
+        self._looked: Looked | None = None
         self._offered: int | None = None  # the least cost that is known elsewhere
         self._is_settling = self._has_unwritten = False
 
@@ -211,10 +219,12 @@ class Station:
         """Return what is new, but what was written (`take_piece`), after so many seconds at most."""
         scout, helper = self._scout, self._helper  # other threads may end them meanwhile
         if scout is not None:
+            looked = self._looked  # before the trees that this rests on are asked for
             trees, is_over = scout.news(seconds)
             if is_over:
                 self._scout = None
-            return News([(None, tree) for tree in trees], others=self._good_trees() if is_over else [], is_done=is_over)
+            others = self._good_trees() if is_over else []
+            return News([(None, tree) for tree in trees], others=others, looked=looked, is_done=is_over)
         if helper is not None:
             help_, is_over = helper.news(seconds)
             if is_over:
@@ -275,11 +285,18 @@ class Station:
 
     def _new_scout(self, duty: Duty) -> Scout:
         commission, options = self.commission, core_options(self.commission.options)
-        self._found = []
+        self._found, self._looked = [], None
         note = self._found.append
         return Scout(
             lambda run, _: improve_first_trees(
-                self._model, duty.greedy, options, run, share=duty.share, on_found=lambda *tree: note(tree)
+                self._model,
+                duty.greedy,
+                options,
+                run,
+                share=duty.share,
+                on_found=lambda *tree: note(tree),
+                looked=duty.looked,
+                on_looked=self._note_looked,
             ),
             commission.problem,
             commission.options,
@@ -287,6 +304,9 @@ class Station:
             seconds=duty.seconds,
             tree=duty.tree,
         )
+
+    def _note_looked(self, looked: Looked) -> None:
+        self._looked = looked
 
     def _good_trees(self) -> list[tuple[int, IndexTree]]:
         """Return the best trees that were found, each with another split at the root."""
