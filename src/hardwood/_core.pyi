@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 from hardwood.arrays import BoolArray, EventArray, FloatArray, Int32Array, IntArray
 
+def return_free_memory() -> None:
+    """Give the system back what was freed, where that can be asked for."""
+
 class Control:
     """How a long computation is stopped: by `request_stop()` from any thread, or by its deadline."""
 
@@ -305,6 +308,8 @@ class SearchProblem:
         """Number of ends per feature."""
     def upper_rank(self, sample: int, feature: int) -> int:
         """Rank of the upper end of a sample."""
+    def keep_events(self) -> None:
+        """Sort the ends of all features, once, instead of whenever those of one are asked for."""
     def ends_up_to(self, feature: int, rank: int) -> tuple[BoolArray, BoolArray]:
         """Whether the lower, and the upper, end of each sample has at most this rank."""
     def last_rank(self, feature: int, lower: BoolArray, upper: BoolArray) -> int:

@@ -202,7 +202,6 @@ def test_what_is_no_table_of_numbers_is_refused(estimator: Any, kind: str) -> No
 def test_a_fit_leaves_its_data_as_they_are_and_free(solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     for most in (10**9, 10):
-        monkeypatch.setattr("hardwood.estimators.base.MOST_CELLS_KEPT", most)
         monkeypatch.setattr(sys.modules["hardwood.solvers.solve"], "MOST_CELLS_KEPT", most)
         X = rng.random((60, 3))
         y, before = (X[:, 0] > 0.5).astype(int), X.copy()

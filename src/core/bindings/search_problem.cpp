@@ -44,18 +44,20 @@ void checkWeights(Problem const &problem)
     Weight sum = problem.penalty;
     for (Index i = 0; i < problem.nSamples; ++i)
     {
-        auto const isNegative = problem.weight[i] < 0 || problem.count[i] < 0;
+        auto const isNegative = problem.weight[i] < 0;
         if (isNegative || problem.weight[i] >= problem.forbidden - sum)
-            require(false, isNegative ? "weights and counts must not be negative"
+            require(false, isNegative ? "weights must not be negative"
                                       : "the weights and a leaf must sum to less than forbidden");
         sum += problem.weight[i];
     }
 }
 
 template <class T>
-Array<T> copied(In<std::int64_t, 1> const &array, Index size, std::string const &name)
+Array<T> copied(In<std::int64_t, 1> const &array, Index size, std::string const &name, bool isNeeded = true)
 {
     require(static_cast<Index>(array.shape(0)) == size, name + " must have " + std::to_string(size) + " entries");
+    if (!isNeeded)
+        return {};
     auto copy = Array<T>::unwritten(size);
     std::transform(array.data(), array.data() + size, copy.begin(), [](std::int64_t v) { return static_cast<T>(v); });
     return copy;
@@ -136,7 +138,8 @@ Problem described(Description const &given, Index nFeatures, Index nRows, Span<s
     requireRange(nRanks, 0, (Index{1} << 30) - 2, "n_ranks");
     problem.nRanks = Array<Index>::copy(nRanks);
     problem.label = copied<Label>(given.label, n, "label");
-    problem.count = copied<Index>(given.count, n, "count");
+    requireRange(spanOf(given.count), 0, std::numeric_limits<Index>::max(), "count");
+    problem.count = copied<Index>(given.count, n, "count", given.minLeaf > 0);
     problem.weight = copied<Weight>(given.weight, n, "weight");
     problem.penalty = given.penalty;
     problem.forbidden = given.forbidden;
@@ -357,6 +360,16 @@ void bindProblem(nb::module_ &m)
                 return self.upper(feature)[sample];
             },
             nb::arg("sample"), nb::arg("feature"), "Rank of the upper end of a sample.")
+        .def(
+            "keep_events",
+            [](Problem &self)
+            {
+                nb::gil_scoped_release release;
+                if (self.events.empty())
+                    self.orderEvents();
+            },
+            "Sort the ends of all features, once, instead of whenever those of one are asked for; not while it is "
+            "searched.")
         .def("ends_up_to", &endsUpTo, nb::arg("feature"), nb::arg("rank"),
              "Whether the lower, and the upper, end of each sample has at most this rank.")
         .def("last_rank", &lastRank, nb::arg("feature"), nb::arg("lower").noconvert(), nb::arg("upper").noconvert(),

@@ -25,7 +25,8 @@ void Deeper::fill(Span<Event const> source, Index sourceWidth)
         work_.lookedAt(sourceWidth);
         if (holdsAll())
         {
-            noteCandidates(j, problem_.eventsOf(j, work_.sorted));
+            if (!work_.listsLate())
+                noteCandidates(j, problem_.eventsOf(j, work_.sorted));
             continue;
         }
         Index nKept = 0;
@@ -36,7 +37,8 @@ void Deeper::fill(Span<Event const> source, Index sourceWidth)
         }
         auto const kept = work_.kept.view().part(0, nKept);
         std::copy(kept.begin(), kept.end(), events_.view().part(j * width, width).begin());
-        noteCandidates(j, kept);
+        if (!work_.listsLate())
+            noteCandidates(j, kept);
     }
 }
 

@@ -69,6 +69,8 @@ void DepthTwo<Classes>::keepEvents(Index feature, Span<Event const> source)
     }
     auto const kept = work_.kept.view().part(0, nKept);
     stumps_.order(feature, kept);
+    if (work_.listsLate())
+        return;
     // For the candidates the samples' own numbers are needed.
     for (auto &event : kept)
         event = Event(ids_[event.sample()], event.isUpper());

@@ -121,7 +121,6 @@ class Memory
     static constexpr Weight largestShift = Weight{1} << 60;
 
     std::vector<ThresholdBounds> bound_;  // by feature and threshold, raised by the shift of its day; empty: all 0
-    Array<Weight> weight_;                // the weights for which the bounds less the shift hold
     Weight shift_ = 0;
 
     void settleShift()
@@ -132,20 +131,14 @@ class Memory
     }
 
 public:
-    explicit Memory(Problem const &problem)
-        : bound_(static_cast<std::size_t>(problem.nFeatures)), weight_(problem.nSamples)
-    {
-    }
+    explicit Memory(Problem const &problem) : bound_(static_cast<std::size_t>(problem.nFeatures)) {}
 
-    // Let the bounds follow the weights of the next question.
-    void follow(Span<Weight const> weight)
+    // Let the bounds, which hold for the weights of the last question less the shift, follow those of the next one.
+    void follow(Span<Weight const> last, Span<Weight const> next)
     {
         Weight taken = 0;
-        for (Index i = 0; i < weight.size(); ++i)
-        {
-            taken += std::max<Weight>(0, weight_[i] - weight[i]);
-            weight_[i] = weight[i];
-        }
+        for (Index i = 0; i < next.size(); ++i)
+            taken += std::max<Weight>(0, last[i] - next[i]);
         shift_ += taken;
         if (shift_ > largestShift)
             settleShift();
@@ -174,9 +167,10 @@ public:
             bound_[j].learnFrom(other.bound_[j], shift_ - other.shift_);
     }
 
-    void save(StateWriter &state) const
+    // With the weights of the last question.
+    void save(StateWriter &state, Span<Weight const> weight) const
     {
-        state.putShort<Weight>(weight_.view());
+        state.putShort<Weight>(weight);
         for (auto const &bounds : bound_)
         {
             state.put(static_cast<std::uint8_t>(bounds.empty() ? 0 : 1));
@@ -187,10 +181,10 @@ public:
         }
     }
 
-    void load(Problem const &problem, StateReader &state)
+    void load(Problem const &problem, StateReader &state, Span<Weight> weight)
     {
         shift_ = 0;
-        state.getShort(weight_.view());
+        state.getShort(weight);
         for (std::size_t j = 0; j < bound_.size(); ++j)
         {
             auto const size = state.get<std::uint8_t>() == 0 ? 0 : problem.nRanks[static_cast<Index>(j)];

@@ -28,6 +28,11 @@ bool Workspace::isCoarse() const
     return options.useCoarseScan && isLarge && problem.minLeaf == 0 && !usesBlocks(problem, options);
 }
 
+bool Workspace::listsLate() const
+{
+    return isCoarse() || (problem.isLarge() && !usesBlocks(problem, options));
+}
+
 Node &Workspace::create(Index level, Index depth)
 {
     nodes_.push_back(depth == 2 ? makeDepthTwo(*this, level) : std::make_unique<Deeper>(*this, level, depth));
@@ -297,13 +302,13 @@ void Node::putOff(Index feature, Index candidate)
 
 void Node::weigh(Span<Weight const> weight)
 {
-    std::copy(weight.begin(), weight.end(), weight_.begin());
-    takeWeights();
     // With a least size of leaves, which splits are allowed changes with the samples, not only with weights.
     if (work_.options.useMemory && problem_.minLeaf == 0)
-        memory_.follow(weight);
+        memory_.follow(weight_.view(), weight);
     else
         memory_.forget();
+    std::copy(weight.begin(), weight.end(), weight_.begin());
+    takeWeights();
 }
 
 Node::Leaf Node::bestLeaf() const
@@ -316,7 +321,7 @@ Node::Leaf Node::bestLeaf() const
     {
         total[problem_.label[i]] += weight_[i];
         everything += weight_[i];
-        certain += isCertain_[i] != 0 ? problem_.count[i] : 0;
+        certain += problem_.minLeaf > 0 && isCertain_[i] != 0 ? problem_.count[i] : 0;
     }
     auto const heaviest = std::max_element(total.begin(), total.end());
     auto const label = static_cast<Label>(heaviest - total.begin());
@@ -373,7 +378,7 @@ void Node::answer(Weight cost, Tree const &tree)
 
 void Node::save(StateWriter &state) const
 {
-    memory_.save(state);
+    memory_.save(state, weight_.view());
     shares_.save(state);
     state.put<Index>(Span<Index const>(featureOrder_));
     state.put(width_);
@@ -381,7 +386,7 @@ void Node::save(StateWriter &state) const
 
 void Node::load(StateReader &state)
 {
-    memory_.load(problem_, state);
+    memory_.load(problem_, state, weight_.view());
     shares_.load(state);
     state.get(Span<Index>(featureOrder_));
     auto sorted = featureOrder_;

@@ -248,6 +248,9 @@ public:
     // Whether stumps are found by counting samples by blocks of ranks (see CoarseScan): then no node needs ends in
     // order.
     [[nodiscard]] bool isCoarse() const;
+    // Whether the candidates of a feature are listed when they are asked for: those of all features of a large table
+    // take half as much memory as the table.
+    [[nodiscard]] bool listsLate() const;
 
     [[nodiscard]] Node &root(Index depth) { return create(0, depth); }
     [[nodiscard]] Node &child(Index parentLevel, Index parentDepth, Index side);
@@ -332,7 +335,7 @@ protected:
     void noteValues(Index feature, Span<Rank const> rank);
     [[nodiscard]] Candidates const &candidates(Index feature) const
     {
-        if (work_.isCoarse() && isListed_[feature] == 0)
+        if (work_.listsLate() && isListed_[feature] == 0)
             listCandidates(feature);
         return candidates_[static_cast<std::size_t>(feature)];
     }
@@ -421,7 +424,7 @@ public:
     void learnFrom(Node const &other) { memory_.learnFrom(other.memory_); }
     [[nodiscard]] Index nCandidates(Index feature) const
     {
-        return work_.isCoarse() && nCandidates_[feature] >= 0 ? nCandidates_[feature] : candidates(feature).size();
+        return work_.listsLate() && nCandidates_[feature] >= 0 ? nCandidates_[feature] : candidates(feature).size();
     }
     // The candidate in whose cell a threshold lies; the nearest one where none does.
     [[nodiscard]] Index candidateOf(Index feature, Rank threshold) const

@@ -65,7 +65,8 @@ Problem Problem::part(Span<Index const> samples, Span<Weight const> weights) con
         return some;
     };
     part.label = chosen(label.view());
-    part.count = chosen(count.view());
+    if (!count.empty())
+        part.count = chosen(count.view());
     part.lowerRank = Array<Rank>::unwritten(nFeatures * part.nSamples);
     part.upperRank = Array<Rank>::unwritten(nFeatures * part.nSamples);
     for (Index j = 0; j < nFeatures; ++j)

@@ -49,7 +49,7 @@ struct Problem
     Array<Rank> upperRank;
     Array<Index> nRanks;         // number of ends per feature
     Array<Label> label;          // class of each sample
-    Array<Index> count;          // samples of the data that were merged into it, or what they count towards `minLeaf`
+    Array<Index> count;          // what each counts towards `minLeaf`; empty where there is no such limit
     Array<Weight> weight;        // their weight, in parts
     Array<Event> events;         // ends in order, feature by feature; empty where each is sorted when it is asked for
     Weight penalty = 0;          // cost of a leaf

@@ -10,14 +10,16 @@ struct Sums
 {
     Array<Weight> left;   // added at the threshold, by (threshold, class)
     Array<Weight> right;  // taken from the right side at the threshold
-    Array<Index> certainLeft;
+    Array<Index> certainLeft;  // both only where leaves have a least size
     Array<Index> reachingLeft;
 };
 
 Sums sumsOf(Problem const &problem, Index feature, Index nCuts)
 {
     auto const k = problem.nClasses;
-    Sums sums{Array<Weight>(nCuts * k), Array<Weight>(nCuts * k), Array<Index>(nCuts), Array<Index>(nCuts)};
+    auto const counts = problem.minLeaf > 0;
+    Sums sums{Array<Weight>(nCuts * k), Array<Weight>(nCuts * k), Array<Index>(counts ? nCuts : 0),
+              Array<Index>(counts ? nCuts : 0)};
     auto const lower = problem.lower(feature);
     auto const upper = problem.upper(feature);
     for (Index i = 0; i < problem.nSamples; ++i)
@@ -25,13 +27,15 @@ Sums sumsOf(Problem const &problem, Index feature, Index nCuts)
         if (upper[i] < nCuts)
         {
             sums.left[upper[i] * k + problem.label[i]] += problem.weight[i];
-            sums.certainLeft[upper[i]] += problem.count[i];
+            if (counts)
+                sums.certainLeft[upper[i]] += problem.count[i];
         }
         if (lower[i] < nCuts)
         {
             Index const first = std::max(lower[i], 0);
             sums.right[first * k + problem.label[i]] += problem.weight[i];
-            sums.reachingLeft[first] += problem.count[i];
+            if (counts)
+                sums.reachingLeft[first] += problem.count[i];
         }
     }
     return sums;
@@ -79,10 +83,13 @@ PricedStump bestOn(Problem const &problem, Index feature, Span<Weight const> tot
             left[c] += sums.left[t * k + c];
             right[c] -= sums.right[t * k + c];
         }
-        certainLeft += sums.certainLeft[t];
-        certainRight -= sums.reachingLeft[t];
-        if (certainLeft < problem.minLeaf || certainRight < problem.minLeaf)
-            continue;
+        if (problem.minLeaf > 0)
+        {
+            certainLeft += sums.certainLeft[t];
+            certainRight -= sums.reachingLeft[t];
+            if (certainLeft < problem.minLeaf || certainRight < problem.minLeaf)
+                continue;
+        }
         auto const labels = bestLabels(left.view(), right.view());
         auto const comesFirst = labels.left < best.left || (labels.left == best.left && labels.other < best.other);
         if (labels.right > best.right || (labels.right == best.right && comesFirst))

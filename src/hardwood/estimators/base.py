@@ -6,6 +6,7 @@ import os
 import sys
 import time
 import warnings
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -40,10 +41,12 @@ from hardwood.problem.problem import Problem, prepare
 from hardwood.problem.suspicions import fractions_text, moved_by_fractions, moved_one_by_one, one_hot_text
 from hardwood.solvers.options import RANDOM_STATE, Number, Option
 from hardwood.solvers.result import EndReason, Result, Status
-from hardwood.solvers.solve import MOST_CELLS_KEPT
 from hardwood.tree.drawing import tree_html
 from hardwood.tree.statistics import NodeStatistics, class_shares
 from hardwood.tree.tree import Tree
+
+ROWS_AT_A_TIME = 4096
+"""Rows of a table that are looked at together where all of them would take much memory."""
 
 LAPLACE = Option("laplace", 0.0, Number(0, sys.float_info.max), "added to the weight of every class in a leaf")
 
@@ -205,8 +208,8 @@ class BaseRobustTree(BaseRobustClassifier):
             categorical_features=CategoryEncoding.fit(X, self.categorical_features),
             # As good as absent: not even margins keep clear of samples that weigh nothing.
             keep_weightless=False,
-            # The result of a large table does not keep its problem, so that nobody sees X change under it.
-            may_share=isinstance(table, Table) and table.values.size > MOST_CELLS_KEPT,
+            # As long as it is learned from: a result that keeps the problem has numbers of its own (`_keep`).
+            may_share=isinstance(table, Table),
             **self._problem_parameters(),
         )
         assert problem.attack is not None
@@ -219,7 +222,8 @@ class BaseRobustTree(BaseRobustClassifier):
         return problem, problem.attack
 
     def _keep(self, problem: Problem, attack: AttackModel, result: Result) -> Self:
-        self.result_ = result
+        # Not before: while the search runs, another copy of the table would be one too many.
+        self.result_ = result if result.problem is None else replace(result, problem=result.problem.owned())
         self.tree_ = result.tree
         self.attack_ = attack
         self.classes_ = problem.classes
@@ -413,9 +417,17 @@ def extremes(values: FloatArray) -> FloatArray:
     Enough to say what a fraction of the range is, and which columns are whole numbers, without keeping the data.
     """
     least, most = np.nan_to_num(np.fmin.reduce(values, axis=0)), np.nan_to_num(np.fmax.reduce(values, axis=0))
-    with np.errstate(invalid="ignore"):
-        broken = np.isfinite(values) & (values != np.floor(values))
-    third = np.where(broken.any(axis=0), values[broken.argmax(axis=0), np.arange(values.shape[1])], least)
+    third, whole = least.copy(), np.arange(values.shape[1])  # columns that are whole numbers so far
+    # Some rows at a time: mostly the first of them say all, and a mask of a large table is as large as an eighth of it.
+    for begin in range(0, len(values), ROWS_AT_A_TIME):
+        rows = values[begin : begin + ROWS_AT_A_TIME, whole]
+        with np.errstate(invalid="ignore"):
+            broken = np.isfinite(rows) & (rows != np.floor(rows))
+        found = np.flatnonzero(broken.any(axis=0))
+        third[whole[found]] = rows[broken.argmax(axis=0)[found], found]
+        whole = np.delete(whole, found)
+        if len(whole) == 0:
+            break
     return np.vstack([least, most, third])
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardwood._core import Control
+from hardwood._core import Control, return_free_memory
 from hardwood.arrays import FloatArray, IntArray, RankArray
 from hardwood.attack.domain import Limits
 from hardwood.attack.model import AttackModel
@@ -127,6 +127,22 @@ class Problem:
             prices=None if self.prices is None else self.prices.take(rows),
             attack=None if self.attack is None else self.attack.take(rows),
         )
+
+    def owned(self) -> Problem:
+        """Return the same problem in memory that nobody else writes to, if it shares that of a table."""
+        if self.values.base is None:
+            return self
+        if self.values.size > MOST_ENDS_KEPT:
+            return_free_memory()  # what a search has left may be more than the copy
+        values = self.values.copy()
+        low, high = (values if end is self.values else end for end in (self.reach.low, self.reach.high))
+        reach = replace(self.reach, low=low, high=high)
+        copy = replace(self, values=values, reach=reach)
+        if self.is_ranked:
+            copy.__dict__["endpoints"] = replace(self.endpoints, reach=reach)
+        if "merged" in self.__dict__:
+            copy.__dict__["merged"] = self.merged
+        return copy
 
     def without_features(self, hidden: NDArray[np.integer]) -> Problem:
         """Return the same problem with features that tell no samples apart, so that no split is made on them."""

@@ -44,8 +44,17 @@ def looks_first(problem: Problem) -> bool:
 def look_first(run: Run) -> None:
     """Report a greedy tree of a very large problem, while nothing else takes memory."""
     if looks_first(run.problem):
+        _core.return_free_memory()
         rng = np.random.default_rng(run.random_state)
         run.report(GreedyLearner().grow_tree(run.problem, rng, control=run.control))
+        _core.return_free_memory()
+
+
+def bound_first(run: Run) -> None:
+    """Report what no model can do without on a very large problem, while nothing else takes memory."""
+    if looks_first(run.problem) and run.bound <= run.problem.leaf_penalty and not run.should_stop():
+        run.report(bound=matching_bound_of_parts(run.problem, run.budget(*ROOT_BOUND_BUDGET)))
+        _core.return_free_memory()
 
 
 def find_greedy_trees(model: SearchModel, options: _core.SearchOptions, run: Run) -> list[IndexTree]:
@@ -59,9 +68,8 @@ def find_greedy_trees(model: SearchModel, options: _core.SearchOptions, run: Run
     if _is_large(model) and model.core.shares_nothing and not _is_easy(model):
         _descend_on_sample(problem, options, run)
     greedy = [] if has_looked or run.should_stop() else greedy_trees(model, options, run)
-    if run.bound <= run.problem.leaf_penalty and not run.should_stop():
-        find = matching_bound_of_parts if has_looked else matching_bound
-        bound = find(run.problem, run.budget(*ROOT_BOUND_BUDGET))
+    if not has_looked and run.bound <= run.problem.leaf_penalty and not run.should_stop():
+        bound = matching_bound(run.problem, run.budget(*ROOT_BOUND_BUDGET))
         run.report(bound=bound + run.problem.leaf_penalty)
         run.trusted_bound = run.bound
     return greedy
@@ -98,6 +106,8 @@ def improve_first_trees(
     is_first = share[0] == 0 and looked[0] == 0
     if is_first and _is_large(model) and (model.depth == 2 or not model.core.shares_nothing or looks_first(problem)):
         _start_from_sample(problem, run)
+        if looks_first(problem):
+            _core.return_free_memory()
     is_late = model.depth > 2 and not looks_first(problem)  # there local search does more
     if is_first and not is_late and run.best_index_tree is not None and not run.should_stop():
         # A tree for some samples has the right features, but not the thresholds that are best for all.

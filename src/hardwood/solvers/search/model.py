@@ -69,6 +69,8 @@ class SearchModel:
         for fractions of powers of two such as 0.25.
     core : SearchProblem
         The same in the compiled core.
+    orders_late : bool
+        Whether the core gets the order of all ends only before a proof begins (`keep_order`).
     """
 
     problem: Problem
@@ -81,6 +83,7 @@ class SearchModel:
     forbidden: int
     resolution: float
     core: _core.SearchProblem
+    orders_late: bool = False
 
     @classmethod
     def of(cls, problem: Problem, ranks: Ranks | None = None) -> SearchModel:
@@ -108,8 +111,8 @@ class SearchModel:
     def of_large(cls, problem: Problem, control: _core.Control, keeps_order: bool) -> SearchModel:
         """Return the same as `of`, without ranks of the problem's own: the core has the only copy.
 
-        `StoppedError` where the control stops it. Whether ends are kept in order matters for time only, and where boxes
-        are points, for which searches deeper than two levels need it, they are.
+        `StoppedError` where the control stops it. Whether ends are kept in order matters for time only: at depth 2
+        every thread asks for it once; deeper, searches of points ask for it often, others from when a proof begins.
         """
         ranks = _core.rank_columns(*problem.reach.arrays, problem.values, control)
         groups = None if ranks is None else ranks.merge(problem.label, control)
@@ -118,16 +121,16 @@ class SearchModel:
         merged = MergedBoxes(*groups)
         is_still = ranks.shares_nothing
 
+        is_deep = problem.max_depth > 2
+
         def make(*rest: Any, **others: Any) -> _core.SearchProblem:
-            # At depth 2 every thread asks for events only once.
-            keeps_events = problem.max_depth > 2 and (keeps_order or is_still)
-            return ranks.take_problem(merged.first, *rest, **others, keeps_events=keeps_events)
+            return ranks.take_problem(merged.first, *rest, **others, keeps_events=is_deep and is_still)
 
         model = cls._described(problem, merged, is_still, make)
         weight = model.weight
         if (weight == weight[0]).all():
             weight = np.broadcast_to(weight[0], weight.shape)  # one number for all takes no memory
-        return replace(model, group=None, weight=weight)
+        return replace(model, group=None, weight=weight, orders_late=is_deep and keeps_order and not is_still)
 
     @classmethod
     def _described(
@@ -159,6 +162,11 @@ class SearchModel:
         return cls(
             problem, merged.group, merged.first, scaled, exact_scale, step, penalty, forbidden, rounded_off, core
         )
+
+    def keep_order(self) -> None:
+        """Let the core keep the ends in order, for a proof; it takes as much memory as the ranks."""
+        if self.orders_late:
+            self.core.keep_events()
 
     @property
     def is_lean(self) -> bool:

@@ -52,8 +52,11 @@ class BoundByParts:
         self.run = run
         self.on_turn = on_turn
         self.control = _core.Control(time * run.remaining(), run.counts_cpu)
-        order = np.random.default_rng(run.random_state).permutation(model.n)
-        self.parts = [np.sort(part) for part in np.array_split(order, -(-model.n // SIZE))]
+        # Views of one array, each sorted where it is.
+        order = np.random.default_rng(run.random_state).permutation(np.arange(model.n, dtype=np.int32))
+        self.parts = np.array_split(order, -(-model.n // SIZE))
+        for part in self.parts:
+            part.sort()
         self.proven = np.zeros(len(self.parts), np.int64)
         self.is_open = np.ones(len(self.parts), bool)
 

@@ -118,6 +118,7 @@ class RootSearch:
     def core(self) -> _core.RootSearch:
         """The root in the compiled core: on a large table it takes much memory, so it is made when it is needed."""
         run = self.run
+        self.model.keep_order()
         core = _core.RootSearch(self.model.core, self.options, self.model.depth, run.n_jobs, run.control)
         if self._scout is not None:
             core.use_threads(run.n_jobs - 1)

@@ -18,6 +18,7 @@ from hardwood.solvers.options import AnyOf, Flag, Nothing, Option, RisingShares,
 from hardwood.solvers.registry import Solver, register
 from hardwood.solvers.run import Run
 from hardwood.solvers.search.first_trees import (
+    bound_first,
     find_greedy_trees,
     improve_first_trees,
     look_first,
@@ -67,8 +68,10 @@ class SearchSolver(Solver):
         return plan_of(run.problem, run.remaining()) if run.checkpoint is None and run.client is None else None
 
     def look_first(self, run: Run) -> None:
-        """Grow a greedy tree of a very large table."""
+        """Grow a greedy tree of a very large table and, where nobody else does, ask what no model can do without."""
         look_first(run)
+        if not self.needs_ranks(run):
+            bound_first(run)
 
     def needs_ranks(self, run: Run) -> bool:
         """Return False for very large tables: there the core has the only ranks of all features."""
@@ -109,6 +112,7 @@ class SearchSolver(Solver):
             if not run.should_stop():
                 _prove(RootSearch(model, options, run), options)
             return
+        model.keep_order()  # once the scout has begun, nobody may
         scout = Scout(
             lambda own, permits: improve_first_trees(model, greedy, options, own, run.n_jobs, permits),
             problem,
@@ -129,6 +133,7 @@ def _modelled(problem: Problem, run: Run, needs_ranks: bool) -> tuple[SearchMode
         return SearchModel.of(problem), None
     keeps_order = not run.options["use_coarse_scan"] or problem.n_samples < run.options["coarse_from"]
     model = SearchModel.of_large(problem, run.control, keeps_order)
+    _core.return_free_memory()
     lean = LeanTrees(model)
     run.placed, run.in_indices = lean.placed, lean.in_indices
     return model, lean
