@@ -395,7 +395,10 @@ def _take(saved: SavedSearch, entries: dict[str, Any], start: int, end: int) -> 
         if objective < saved.objective:
             saved.tree, saved.objective = tree_from_plain(entries["tree"], saved.model.problem), objective
     if "bound_of_any_model" in entries:
-        saved.bound_of_any_model = float(entries["bound_of_any_model"])
+        bound = float(entries["bound_of_any_model"])
+        if not 0 <= bound < math.inf:
+            raise ValueError("what it says that no model can avoid is no weight")
+        saved.bound_of_any_model = bound
     if "looked" in entries:
         number, n_shares = map(int, entries["share"])
         saved.looked = {} if n_shares != saved.n_scouts else saved.looked
