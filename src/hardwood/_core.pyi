@@ -451,6 +451,8 @@ class RootSearch:
         """Return how many thresholds of a feature need to be searched at the root."""
     def candidate_of(self, feature: int, threshold: int) -> int:
         """Return the one of them that stands for a threshold."""
+    def take_missed(self) -> IntArray | None:
+        """Return the cheapest tree of a feature of the root that was not cheap enough and that nobody has taken."""
     def wait(self, seconds: float) -> tuple[list[tuple[int, IntArray]], int, int, bool]:
         """Trees (cost, rows) found since the last call, items settled, items in all, whether threads still run."""
     def stop(self) -> None:

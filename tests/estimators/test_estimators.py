@@ -22,6 +22,7 @@ from hardwood import (
     adversarial_accuracy,
     load_model,
 )
+from hardwood.estimators.base import extremes
 
 
 def test_a_frame_with_any_labels_and_an_attack_by_name() -> None:
@@ -217,3 +218,11 @@ def test_a_fit_leaves_its_data_as_they_are_and_free(solver: str, monkeypatch: py
         else:
             with pytest.raises(InvalidInputError, match="does not hold its data"):
                 _ = clf.result_.index_tree
+
+
+def test_extremes_of_many_rows_are_those_of_all_of_them() -> None:
+    X = np.zeros((10_000, 4))
+    X[9_000, 0], X[9_500, 0] = 0.5, 0.25  # the first row with decimals is behind many without
+    X[0, 1] = -1.5
+    X[5, 2], X[6, 2] = np.nan, 3.0
+    np.testing.assert_array_equal(extremes(X), [[0, -1.5, 0, 0], [0.5, 0, 3, 0], [0.5, -1.5, 0, 0]])

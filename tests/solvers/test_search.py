@@ -65,6 +65,19 @@ def test_number_of_threads_does_not_change_the_objective(n_jobs: int) -> None:
         assert alone.objective == together.objective
 
 
+@pytest.mark.parametrize("n_jobs", [2, 3])
+def test_threads_side_by_side_at_depth_two_prove_what_one_proves(n_jobs: int) -> None:
+    for seed in range(12):
+        rng = np.random.default_rng([seed, 7])
+        n, n_classes = int(rng.integers(300, 1500)), int(rng.integers(2, 4))
+        X = rng.random((n, 4)) if seed % 2 else rng.integers(0, 30, (n, 4)) / 20
+        y = (np.floor(3 * X[:, 0]) + (X[:, 3] > 0.4) + (rng.random(n) < 0.3)).astype(int) % n_classes
+        problem = Problem.from_data(X, y, 0.03, 2, sample_weight=rng.integers(1, 4, n))
+        alone, together = (solve(problem, "search", n_jobs=jobs) for jobs in (1, n_jobs))
+        assert alone.status is together.status is Status.OPTIMAL, f"seed {seed}"
+        assert alone.objective == together.objective, f"seed {seed}"
+
+
 def test_same_random_state_gives_the_same_tree() -> None:
     rng = np.random.default_rng(5)
     problem = Problem.from_data(rng.random((80, 4)), rng.integers(0, 2, 80), 0.04, 3)

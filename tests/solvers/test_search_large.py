@@ -150,7 +150,8 @@ def test_what_large_tables_do_not_keep_changes_nothing(depth: int, seconds: floa
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_trees_are_converted_without_ranks_as_with_them(seed: int) -> None:
+def test_trees_are_converted_without_ranks_as_with_them(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hardwood.solvers.search.lean.ROWS_AT_A_TIME", (7, 1 << 16)[seed % 2])
     rng = np.random.default_rng([seed, 94])
     n, p = 150, 3
     X = np.round(rng.random((n, p)), int(rng.integers(1, 16)))

@@ -292,6 +292,14 @@ void bindRoot(nb::module_ &m)
             },
             nb::arg("seconds"),
             "Trees (cost, rows) found since the last call, items settled, items in all, whether threads still run.")
+        .def(
+            "take_missed",
+            [](RootSearch &self) -> std::optional<TreeRows>
+            {
+                auto const tree = self.takeMissed();
+                return tree ? std::optional(rowsOf(*tree)) : std::nullopt;
+            },
+            "The cheapest tree of a feature of the root that was not cheap enough and that nobody has taken, or None.")
         .def("stop", &RootSearch::stop, nb::call_guard<nb::gil_scoped_release>(), "End all threads, wait for them.")
         .def_prop_ro("cutoff", &RootSearch::cutoff, "Where all items are settled: no tree costs less than this.")
         .def_prop_ro("best", &RootSearch::best)

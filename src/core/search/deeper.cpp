@@ -315,7 +315,7 @@ SweepEnd Deeper::sweep(Index feature, Weight cutoff, Index start)
             {
                 if (work_.proof != nullptr)
                     work_.proof->dropped();
-                putOff(feature, range.firstCandidate);
+                putOff(feature, range.firstCandidate, cutoff);
                 ++position;
                 continue;
             }

@@ -269,7 +269,7 @@ DepthTwoNode::Outcome DepthTwo<Classes>::evaluate(Index feature, Weight cutoff, 
         if (joined.cost < cutoff + branching_.givenUp())
             return {Verdict::found, joined.cost, -1};
         if (turn == rounds || joined.nDisputed == 0)
-            return {Verdict::undecided, choice.bound, joined.heaviest};
+            return {Verdict::undecided, choice.bound, joined.heaviest, joined.cost};
         moveWeight(feature, std::max<Weight>(1, (cutoff - choice.bound) / joined.nDisputed));
     }
 }

@@ -48,7 +48,10 @@ SweepEnd DepthTwoNode::sweep(Index feature, Weight cutoff, Index start)
         }
         if (outcome.verdict == Verdict::undecided && canPutOff())
         {
-            putOff(feature, firstCandidate);
+            if (sharing_ != nullptr)
+                sharing_->missed(outcome.nearest, Tree::join(feature, candidates(feature).at(firstCandidate),
+                                                             Tree::of(stump_[0]), Tree::of(stump_[1])));
+            putOff(feature, firstCandidate, cutoff);
             ++position;
             continue;
         }

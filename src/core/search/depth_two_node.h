@@ -17,6 +17,7 @@ protected:
         Verdict verdict = Verdict::undecided;
         Weight value = 0;   // pruned: the bound, found: the cost
         Index sample = -1;  // undecided: the disputed sample of largest weight, by place
+        Weight nearest = everything;  // undecided: what the pair that was joined last costs
     };
 
     std::array<Stump, 2> stump_;  // the pair that was joined last

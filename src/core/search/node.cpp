@@ -292,10 +292,10 @@ Weight Node::share(Index feature, Index position, Weight cutoff)
     return std::min(cutoff, sharing_->cutoff());
 }
 
-void Node::putOff(Index feature, Index candidate)
+void Node::putOff(Index feature, Index candidate, Weight cutoff)
 {
     if (sharing_ != nullptr)
-        sharing_->putOff(feature, candidate);
+        sharing_->putOff(feature, candidate, cutoff);
     else
         late_.emplace_back(feature, candidate);
 }

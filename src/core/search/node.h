@@ -116,6 +116,13 @@ public:
         mayDiffer_[static_cast<std::size_t>(feature)] = 1;
         return kept(feature);
     }
+    // Take over those of another node for the same samples; of a large table nobody has more than a few.
+    void adopt(Shares const &other, Index feature)
+    {
+        auto const &theirs = other.share_[static_cast<std::size_t>(feature)];
+        if (!theirs.empty())
+            std::copy(theirs.begin(), theirs.end(), change(feature).begin());
+    }
     // Write what differs from what was written, for the samples of a node, to a proof. Most of the time nothing has
     // changed since the last time; where the node has got other samples, that is not known (`reopen`).
     void write(Index feature, Span<Sample const> ids, ProofLog &proof)
@@ -181,8 +188,10 @@ public:
     [[nodiscard]] virtual Weight cutoff() = 0;
     // Offer the candidates first..end-1 of a feature to a thread without work; whether one takes them.
     [[nodiscard]] virtual bool giveAway(Index feature, Index first, Index end) = 0;
-    // Put off a candidate that is hard to settle until the others have been looked at: then it is asked for alone.
-    virtual void putOff(Index feature, Index candidate) = 0;
+    // Put off a candidate that is hard to settle below the cutoff until the others have been looked at.
+    virtual void putOff(Index feature, Index candidate, Weight cutoff) = 0;
+    // A tree that is not cheap enough, but may be close to one that is.
+    virtual void missed(Weight cost, Tree const &tree) = 0;
     // No tree that splits the root at one of the candidates first..last of the feature costs less than the bound.
     virtual void settled(Index feature, Index first, Index last, Weight bound) = 0;
     // A tree that a child answered with, for the others' pools; and what the others have told since the last call.
@@ -361,7 +370,7 @@ protected:
     // Whether a candidate that only branching could settle is put off until the others have been looked at: a tree that
     // one of them gives lowers the cutoff, or is all that was asked for. Then it is looked at alone.
     [[nodiscard]] bool canPutOff() const { return work_.options.useLateBranching && end_ - first_ > 1; }
-    void putOff(Index feature, Index candidate);
+    void putOff(Index feature, Index candidate, Weight cutoff);
 
     // Keep the ends of the members that `work_.place` names, in order, from those of the node above, or of all samples
     // (see `rowOf`). May leave off when the search must stop: no sweep goes on then.
@@ -422,6 +431,8 @@ public:
     void shareWith(Sharing *sharing) { sharing_ = sharing; }
     // Take over what another node has proven of its thresholds, for the same weights.
     void learnFrom(Node const &other) { memory_.learnFrom(other.memory_); }
+    // Go on with the shares that another node has for a feature.
+    void adoptShares(Node const &other, Index feature) { shares_.adopt(other.shares_, feature); }
     [[nodiscard]] Index nCandidates(Index feature) const
     {
         return work_.listsLate() && nCandidates_[feature] >= 0 ? nCandidates_[feature] : candidates(feature).size();

@@ -1,5 +1,7 @@
 #include "search/root.h"
 
+#include <numeric>
+
 namespace hardwood::search
 {
 namespace
@@ -10,7 +12,11 @@ constexpr auto look = std::chrono::milliseconds(20);
 
 RootSearch::Worker::Worker(RootSearch &root, Index number, Index depth, Options const &options, Control &control,
                            ProofLog *proof)
-    : root_(root), number_(number), work_(root.problem_, options, control), node_(work_.root(depth))
+    : root_(root),
+      number_(number),
+      work_(root.problem_, options, control),
+      node_(work_.root(depth)),
+      nLearned_(static_cast<std::size_t>(root.problem_.nFeatures))
 {
     work_.proof = proof;
     work_.visitor = this;
@@ -36,8 +42,10 @@ void RootSearch::Worker::run()
     open();
     while (auto const item = root_.take(*this))
     {
+        learn(item->feature);
+        auto const before = node_.counters().scans;
         settle(*item);
-        root_.finish(!shouldStop());
+        root_.finish(*item, node_.counters().scans - before, !shouldStop());
     }
 }
 
@@ -59,10 +67,35 @@ void RootSearch::Worker::settle(Item const &item)
     }
 }
 
+void RootSearch::Worker::missed(Weight cost, Tree const &tree)
+{
+    std::lock_guard const lock(root_.mutex_);
+    auto &known = root_.missed_[static_cast<std::size_t>(tree.nodes()[0].feature)];
+    if (cost < known.best.cost)
+        known = {{cost, tree}, true};
+}
+
+void RootSearch::Worker::learn(Index feature)
+{
+    std::vector<Proven> news;
+    {
+        std::lock_guard const lock(root_.mutex_);
+        auto const &proven = root_.proven_[static_cast<std::size_t>(feature)];
+        auto &nLearned = nLearned_[static_cast<std::size_t>(feature)];
+        news.assign(proven.begin() + static_cast<std::ptrdiff_t>(nLearned), proven.end());
+        nLearned = proven.size();
+    }
+    for (auto const &[by, settled] : news)
+        if (by != this)
+            node_.learn(feature, settled.part.first, settled.part.end, settled.bound);
+}
+
 void RootSearch::Worker::settled(Index feature, Index first, Index last, Weight bound)
 {
     std::lock_guard const lock(root_.mutex_);
     root_.settled_.push_back({{feature, first, last + 1}, bound});
+    if (root_.isSideBySide())
+        root_.proven_[static_cast<std::size_t>(feature)].push_back({this, root_.settled_.back()});
     if (work_.proof != nullptr)
         root_.unwritten_.push_back(root_.settled_.back());
 }
@@ -139,7 +172,7 @@ bool RootSearch::Worker::giveAway(Index feature, Index first, Index end)
     if (root_.nIdle_.load(std::memory_order_relaxed) == 0 && !root_.isAskedForWork_.load(std::memory_order_relaxed))
         return false;
     std::lock_guard const lock(root_.mutex_);
-    if (!root_.items_.empty() || (root_.nIdle_ == 0 && !root_.isAskedForWork_))
+    if (root_.hasItem() || (root_.nIdle_ == 0 && !root_.isAskedForWork_))
         return false;
     root_.isAskedForWork_ = false;
     root_.items_.push_back({feature, first, end});
@@ -148,9 +181,10 @@ bool RootSearch::Worker::giveAway(Index feature, Index first, Index end)
     return true;
 }
 
-void RootSearch::Worker::putOff(Index feature, Index candidate)
+void RootSearch::Worker::putOff(Index feature, Index candidate, Weight cutoff)
 {
     std::lock_guard const lock(root_.mutex_);
+    root_.putOffBelow_ = std::max(root_.putOffBelow_, cutoff);
     root_.items_.push_back({feature, candidate, candidate + 1});
     ++root_.nItems_;
     root_.changed_.notify_all();
@@ -177,8 +211,11 @@ RootSearch::RootSearch(Problem const &problem, Options const &options, Index dep
                        ProofLog *proof)
     : problem_(problem),
       proof_(proof),
+      missed_(static_cast<std::size_t>(problem.nFeatures)),
       isTelling_(proof == nullptr && nThreads > 1),
       owner_(static_cast<std::size_t>(problem.nFeatures), nullptr),
+      scans_(static_cast<std::size_t>(problem.nFeatures)),
+      proven_(static_cast<std::size_t>(problem.nFeatures)),
       nUsed_(proof == nullptr ? nThreads : 1)
 {
     for (Index k = 0; k < nUsed_; ++k)
@@ -193,12 +230,19 @@ void RootSearch::useThreads(Index nThreads)
 }
 
 // All of the root. Where children are stumps, nothing is remembered below it, and threads work on one feature side by
-// side: whoever finds the best tree of it finds it sooner.
+// side: whoever finds the best tree of it finds it sooner. There, features that took the last stage most scans come
+// first: what is hardest to rule out holds the best trees, and what is asked before these are known is asked in vain.
 void RootSearch::makeItems()
 {
     auto const &node = workers_.front()->node();
-    auto const nPieces = isRemembering() ? 1 : nThreads();
-    for (Index j = 0; j < problem_.nFeatures; ++j)
+    auto const nPieces = isSideBySide() ? nThreads() : 1;
+    std::vector<Index> features(scans_.size());
+    std::iota(features.begin(), features.end(), Index{0});
+    auto const scans = std::exchange(scans_, std::vector<Index>(scans_.size()));
+    auto const scansOf = [&](Index j) { return scans[static_cast<std::size_t>(j)]; };
+    if (isSideBySide())
+        std::stable_sort(features.begin(), features.end(), [&](Index a, Index b) { return scansOf(a) > scansOf(b); });
+    for (auto const j : features)
         for (Index k = 0; k < nPieces; ++k)
         {
             auto const n = node.nCandidates(j);
@@ -220,7 +264,14 @@ void RootSearch::start(Weight target, Weight best, std::optional<std::vector<Roo
     for (auto &worker : workers_)
         if (worker != workers_.front())
             worker->learnFrom(*workers_.front());
+    shareShares();
+    for (auto &proven : proven_)
+        proven.clear();
+    for (auto &worker : workers_)
+        worker->begin();
     items_.clear();
+    putOffBelow_ = 0;
+    std::fill(missed_.begin(), missed_.end(), Missed{});
     isAskedForWork_ = false;
     if (parts)
         items_.assign(parts->begin(), parts->end());
@@ -228,12 +279,22 @@ void RootSearch::start(Weight target, Weight best, std::optional<std::vector<Roo
         makeItems();
     // Who is stopped while the thresholds of the root are listed knows only some of them: with these, it is not done.
     nItems_ = static_cast<Index>(items_.size()) + (workers_.front()->shouldStop() ? 1 : 0);
-    nSettled_ = nBusy_ = 0;
+    nSettled_ = nBusy_ = nSweeping_ = 0;
     nIdle_ = 0;
     nRunning_ = static_cast<Index>(workers_.size());
     std::lock_guard const lock(ending_);
     for (auto &worker : workers_)
         threads_.emplace_back([this, &worker] { runWorker(*worker); });
+}
+
+// Where threads work on one feature side by side, each begins the next stage with the shares of who had it last: those
+// at the neighbouring thresholds, which whoever begins anew has to find again.
+void RootSearch::shareShares()
+{
+    for (Index j = 0; isSideBySide() && !problem_.isLarge() && j < problem_.nFeatures; ++j)
+        for (auto &worker : workers_)
+            if (auto const *const owner = owner_[static_cast<std::size_t>(j)]; owner != nullptr)
+                worker->adoptShares(*owner, j);
 }
 
 void RootSearch::runWorker(Worker &worker)
@@ -253,23 +314,52 @@ void RootSearch::runWorker(Worker &worker)
     changed_.notify_all();
 }
 
+// With the mutex locked: whether there is an item to take. Side by side no item lasts long, and who would settle a late
+// one while others still sweep is given half of what they have to do instead: a tree that they find may spare it.
+bool RootSearch::hasItem() const
+{
+    auto const isWaiting = isSideBySide() && nSweeping_ > 0;
+    return isWaiting ? !std::all_of(items_.begin(), items_.end(), isLate) : !items_.empty();
+}
+
+// With the mutex locked, and only late items left: if a better tree was found since they were put off, most are easy by
+// now, and are looked at as the ranges that they were parts of. Those that are still hard are put off once more.
+void RootSearch::joinLate()
+{
+    if (!isSideBySide() || cutoff() >= putOffBelow_ || !std::all_of(items_.begin(), items_.end(), isLate))
+        return;
+    putOffBelow_ = 0;
+    std::map<Index, Item> byFeature;
+    for (auto const &item : items_)
+    {
+        auto &joined = byFeature.try_emplace(item.feature, item).first->second;
+        joined = {item.feature, std::min(joined.first, item.first), std::max(joined.end, item.end)};
+    }
+    nItems_ += static_cast<Index>(byFeature.size()) - static_cast<Index>(items_.size());
+    items_.clear();
+    for (auto const &[feature, joined] : byFeature)
+        items_.push_back(joined);
+    changed_.notify_all();
+}
+
 std::optional<RootSearch::Item> RootSearch::take(Worker &worker)
 {
     std::unique_lock lock(mutex_);
     while (worker.isHeld() && (!items_.empty() || nBusy_ > 0) && !worker.shouldStop())
         changed_.wait_for(lock, look);
     ++nIdle_;
-    while (items_.empty() && nBusy_ > 0 && !worker.shouldStop())
+    while (!hasItem() && nBusy_ > 0 && !worker.shouldStop())
         changed_.wait_for(lock, look);
     --nIdle_;
     if (items_.empty() || worker.shouldStop())
         return std::nullopt;
+    joinLate();
     auto const ownerOf = [this](Item const &item) -> Worker const *&
     { return owner_[static_cast<std::size_t>(item.feature)]; };
     auto const lateness = [&](Item const &item)
     {
         auto const *const owner = isRemembering() ? ownerOf(item) : nullptr;
-        return (item.end - item.first == 1 ? 3 : 0) + (owner == &worker ? 0 : owner == nullptr ? 1 : 2);
+        return (isLate(item) ? 3 : 0) + (owner == &worker ? 0 : owner == nullptr ? 1 : 2);
     };
     auto const chosen = std::min_element(items_.begin(), items_.end(),
                                          [&](auto const &a, auto const &b) { return lateness(a) < lateness(b); });
@@ -277,13 +367,16 @@ std::optional<RootSearch::Item> RootSearch::take(Worker &worker)
     items_.erase(chosen);
     ownerOf(item) = &worker;
     ++nBusy_;
+    nSweeping_ += isLate(item) ? 0 : 1;
     return item;
 }
 
-void RootSearch::finish(bool isSettled)
+void RootSearch::finish(Item const &item, Index scans, bool isSettled)
 {
     std::lock_guard const lock(mutex_);
     --nBusy_;
+    nSweeping_ -= isLate(item) ? 0 : 1;
+    scans_[static_cast<std::size_t>(item.feature)] += scans;
     nSettled_ += isSettled ? 1 : 0;
     changed_.notify_all();
 }
@@ -312,6 +405,18 @@ void RootSearch::stop()
     abandoned_ = true;
     std::lock_guard const lock(ending_);
     threads_.clear();  // a jthread joins when it goes
+}
+
+std::optional<Tree> RootSearch::takeMissed()
+{
+    std::lock_guard const lock(mutex_);
+    auto const priceOf = [](Missed const &missed) { return missed.isNew ? missed.best.cost : everything; };
+    auto const cheapest = std::min_element(missed_.begin(), missed_.end(),
+                                           [&](auto const &a, auto const &b) { return priceOf(a) < priceOf(b); });
+    if (cheapest == missed_.end() || priceOf(*cheapest) == everything)
+        return std::nullopt;
+    cheapest->isNew = false;
+    return cheapest->best.tree;
 }
 
 void RootSearch::offer(Weight cost)

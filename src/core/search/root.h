@@ -4,8 +4,11 @@
 // its candidates, at first all of them. Threads take items from one queue, those of features that they had before
 // first, because what a thread remembers below the root is about these; a thread without work is given half of what
 // another one still has to do at the root. A single candidate that only branching could settle comes last: a better
-// tree from elsewhere may spare it. All share the incumbent: a better tree lowers everybody's cutoff at the next
-// threshold. They tell each other the trees that their children were answered with (see Pool), and begin a stage with
+// tree from elsewhere may spare it. Where the children of the root are stumps, threads work on one feature side by
+// side: they begin with the features that were hardest to rule out in the last stage, tell each other what they have
+// settled, and look at late candidates as ranges again once a better tree is known. All share the incumbent: a better
+// tree lowers everybody's cutoff at the next threshold. They tell each other the trees that their children were
+// answered with (see Pool), and begin a stage with
 // what any of them has proven about the root. If all items are settled, no tree costs less than the cutoff.
 //
 // Python starts a stage and then waits in short turns, so that it can answer to signals; it takes the trees, tells the
@@ -92,6 +95,7 @@ class RootSearch
         Node &node_;
         bool isOpen_ = false;
         std::size_t nHeard_ = 0;  // trees of `told_` that were passed on, or are its own
+        std::vector<std::size_t> nLearned_;  // by feature: entries of `proven_` that it knows
 
         void settle(Item const &item);
 
@@ -99,10 +103,14 @@ class RootSearch
         Worker(RootSearch &root, Index number, Index depth, Options const &options, Control &control, ProofLog *proof);
         [[nodiscard]] bool isHeld() const { return number_ >= root_.nUsed_; }
         void open();
+        void begin() { std::fill(nLearned_.begin(), nLearned_.end(), std::size_t{0}); }
         void run();
+        // Take note of what other threads have settled of a feature in this stage.
+        void learn(Index feature);
         [[nodiscard]] Weight cutoff() override { return root_.cutoff(); }
         [[nodiscard]] bool giveAway(Index feature, Index first, Index end) override;
-        void putOff(Index feature, Index candidate) override;
+        void putOff(Index feature, Index candidate, Weight cutoff) override;
+        void missed(Weight cost, Tree const &tree) override;
         void settled(Index feature, Index first, Index last, Weight bound) override;
         void tell(Index side, Tree const &tree) override;
         [[nodiscard]] std::vector<std::pair<Index, Tree>> news() override;
@@ -119,6 +127,11 @@ class RootSearch
         {
             if (isOpen_ && other.isOpen_)
                 node_.learnFrom(other.node_);
+        }
+        void adoptShares(Worker const &other, Index feature)
+        {
+            if (&other != this && isOpen_ && other.isOpen_)
+                node_.adoptShares(other.node_, feature);
         }
         [[nodiscard]] Workspace const &workspace() const { return work_; }
         [[nodiscard]] bool shouldStop() { return work_.shouldStop(); }
@@ -139,7 +152,14 @@ class RootSearch
     std::condition_variable changed_;
     // Guarded by the mutex:
     std::deque<Item> items_;
+    Weight putOffBelow_ = 0;  // the largest cutoff at which one of the late items was put off
     std::vector<FoundTree> found_;
+    struct Missed
+    {
+        FoundTree best{everything, {}};
+        bool isNew = false;
+    };
+    std::vector<Missed> missed_;  // by feature of the root: the cheapest in this stage
     std::vector<SettledPart> settled_;
     std::vector<SettledPart> unwritten_;  // settled since the last piece
     std::optional<ProofPiece> piece_;
@@ -164,10 +184,18 @@ class RootSearch
     std::size_t nTaken_ = 0;             // trees of `told_` that others have been told
     bool isTelling_;                     // whether there is anybody to tell
     std::vector<Worker const *> owner_;  // by feature: who worked on it last
+    std::vector<Index> scans_;           // by feature: how many the last stage took, as far as it got
+    struct Proven
+    {
+        Worker const *by;
+        SettledPart settled;
+    };
+    std::vector<std::vector<Proven>> proven_;  // by feature: in this stage, where threads work on one side by side
     std::exception_ptr failure_;
     Index nItems_ = 0;
     Index nSettled_ = 0;
     Index nBusy_ = 0;
+    Index nSweeping_ = 0;  // of these, with more than one candidate
     Index nRunning_ = 0;
     Index nUsed_;  // threads that may take items
 
@@ -177,9 +205,16 @@ class RootSearch
     [[nodiscard]] Index nThreads() const { return static_cast<Index>(workers_.size()); }
     // Whether nodes below the root remember what they were asked.
     [[nodiscard]] bool isRemembering() const { return workers_.front()->node().depth() > 2; }
+    // Whether threads work on one feature side by side.
+    [[nodiscard]] bool isSideBySide() const { return nThreads() > 1 && !isRemembering(); }
     void makeItems();
+    void shareShares();
+    // A single candidate is mostly one that was put off, and comes last.
+    [[nodiscard]] static bool isLate(Item const &item) { return item.end - item.first == 1; }
+    [[nodiscard]] bool hasItem() const;
+    void joinLate();
     [[nodiscard]] std::optional<Item> take(Worker &worker);
-    void finish(bool isSettled);
+    void finish(Item const &item, Index scans, bool isSettled);
     void report(Weight cost, Tree const &tree);
     void runWorker(Worker &worker);
     void cutPiece(std::vector<std::uint8_t> state);
@@ -212,6 +247,10 @@ public:
     [[nodiscard]] StageReport wait(double seconds);
     // End all threads and wait for them; also while somebody else does.
     void stop();
+
+    // The cheapest tree of a feature of the root that was not cheap enough and has not been taken yet; nothing if there
+    // is none. At depth 2 only.
+    [[nodiscard]] std::optional<Tree> takeMissed();
 
     // A tree of this cost is known elsewhere.
     void offer(Weight cost);

@@ -190,11 +190,18 @@ class RootSearch:
         self._take_over(cost, rows)
         # Several threads at depth 2 climb through many trees that are better by a sample each, and ask what a better
         # one would make needless. One thread has to find the same tree every time: it is left alone.
-        if self.model.depth == 2 and self.run.n_jobs > 1:
-            cost, rows = polished(rows, self.model, self.options, self.run)
-            if cost < self.best:
-                self._take_over(cost, rows)
-                self.core.offer(self.best)
+        if self._polishes:
+            self._polish(rows)
+
+    @property
+    def _polishes(self) -> bool:
+        return self.model.depth == 2 and self.run.n_jobs > 1
+
+    def _polish(self, rows: IntArray) -> None:
+        cost, rows = polished(rows, self.model, self.options, self.run)
+        if cost < self.best:
+            self._take_over(cost, rows)
+            self.core.offer(self.best)
 
     def _take_over(self, cost: int, rows: IntArray) -> None:
         self.best = min(self.best, cost)
@@ -205,6 +212,10 @@ class RootSearch:
     def _report_progress(self, settled: float) -> None:
         self.hear_scout()
         self.run.progress(settled=settled)
+        # Of a very large table, where that takes seconds, only trees that were found are polished.
+        missed = self.core.take_missed() if self._polishes and not self.model.is_lean else None
+        if missed is not None:
+            self._polish(missed)
 
     def _wait_for_scout(self) -> None:
         """Let all threads look for trees: what is asked next would have to be asked again for a better one."""
