@@ -49,6 +49,7 @@ SWITCHES = (
     "use_doubtful_first",
     "use_room",
     "use_deep_steps",
+    "use_shifts",
 )
 ABLATION = (("blood-transfusion", 0.02), ("diabetes", 0.07), ("ionosphere", 0.28), ("banknote-authentication", 0.07))
 WIDTHS = (5, 10, 20, 40, 80, 160)

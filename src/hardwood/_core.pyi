@@ -406,6 +406,9 @@ class RootSearch:
     ) -> None: ...
     def set_effort(self, samples: int) -> None:
         """Let every thread give up when it has scanned so many samples, all stages together."""
+    @property
+    def n_scanned(self) -> int:
+        """Samples or blocks that the busiest thread has scanned, to be asked between two stages."""
     def use_threads(self, n_threads: int) -> None:
         """Let only so many threads take work, at least one."""
     def start(self, target: int, best: int, parts: Sequence[tuple[int, int, int]] | None = None) -> None:
@@ -483,10 +486,16 @@ class Reoptimiser:
         """Cost of a tree; `forbidden` if a leaf is too small."""
     @property
     def effort(self) -> int:
-        """Samples scanned so far."""
+        """Samples scanned so far, all of them at every scan."""
+    @property
+    def n_scanned(self) -> int:
+        """Samples or blocks scanned so far, as a proof counts them."""
 
 def best_stump(problem: SearchProblem) -> tuple[int, IntArray]:
     """Best tree with at most one split: its cost and the tree."""
+
+def shifted(problem: SearchProblem, rows: IntArray, node: int, share: float) -> IntArray | None:
+    """Move a threshold past a share of the samples that reach it; None where there are not so many."""
 
 def merge_rows(
     lower: Int32Array, upper: Int32Array, label: IntArray, control: Control | None = None

@@ -282,6 +282,28 @@ def test_re_optimisation_without_effort_changes_nothing_for_the_worse() -> None:
         assert cost <= cost_of(nested_of(rows), case)
 
 
+def test_a_shifted_split_lets_the_share_of_its_samples_pass_and_keeps_all_else() -> None:
+    n_moved = 0
+    for seed in range(40):
+        case = random_case(seed, most=30)
+        core = case.core()
+        feature, last = 0, int(case.n_ranks[0]) - 2
+        for threshold, share in ((0, 0.2601), (max(0, last), -0.2601), (max(0, last // 2), 0.1101)):
+            rows = np.array([[feature, -1, -1], [threshold, -1, -1], [1, -1, -1], [2, -1, -1], [-1, 0, 1]])
+            moved = _core.shifted(core, rows, 0, share)
+            if moved is None:
+                continue
+            n_moved += 1
+            upper, step = np.sort(case.upper[:, feature]), round(share * len(case.upper))
+            assert moved[1, 0] == upper[np.sum(upper <= threshold) + step - 1], f"seed {seed}"
+            assert 0 <= moved[1, 0] <= last
+            moved[1, 0] = threshold
+            assert np.array_equal(moved, rows)
+    assert n_moved > 20
+    with pytest.raises(ValueError, match="node must be a split"):
+        _core.shifted(core, rows, 1, 0.5)
+
+
 def test_merged_rows_are_those_of_numpy() -> None:
     for seed in range(50):
         case = random_case(seed, most=60)

@@ -16,9 +16,10 @@ import pytest
 
 from hardwood import Problem
 from hardwood.solvers import solve
+from hardwood.solvers.greedy import GreedyLearner
 from hardwood.solvers.result import EndReason, Status
 from hardwood.solvers.search import local_search, parts
-from hardwood.solvers.search.model import SearchModel
+from hardwood.solvers.search.model import SearchModel, rows_of
 from oracle import optimal_objective
 from search_cases import assert_sound, random_tiny
 from strategies import problem_of
@@ -202,3 +203,43 @@ def test_looking_for_trees_between_spells_changes_no_answer(n_jobs: int, monkeyp
         spells = solve(problem, "search", n_jobs=n_jobs)
         assert spells.status is Status.OPTIMAL
         assert (spells.objective, spells.bound) == (plain.objective, plain.bound), f"seed {seed}"
+
+
+@pytest.mark.parametrize(("n_jobs", "radius"), [(1, 0.0), (1, 0.05), (2, 0.05)])
+def test_looking_near_the_best_tree_between_stages_changes_no_answer(
+    n_jobs: int, radius: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hardwood.solvers.search.root.LEAST_LOOK", 1)
+    looks: list[int] = []
+    look_nearby = local_search.LocalSearch.look_nearby
+
+    def noted(self: local_search.LocalSearch, most: int) -> None:
+        looks.append(most)
+        look_nearby(self, most)
+
+    monkeypatch.setattr(local_search.LocalSearch, "look_nearby", noted)
+    for seed in range(6):
+        rng = np.random.default_rng([seed, 29])
+        problem = Problem.from_data(rng.random((60, 4)), rng.integers(0, 3, 60), radius, 3)
+        plain = solve(problem, "search", options={"use_shifts": False})
+        assert not looks
+        nearby = solve(problem, "search", n_jobs=n_jobs)
+        assert looks or n_jobs > 1  # a scout may look for trees until the last stage
+        assert nearby.status is Status.OPTIMAL
+        assert (nearby.objective, nearby.bound) == (plain.objective, plain.bound), f"seed {seed}"
+        looks.clear()
+
+
+def test_neighbours_of_a_tree_come_only_once_and_move_only_splits_above_what_is_re_optimised() -> None:
+    rng = np.random.default_rng(31)
+    model = SearchModel.of(Problem.from_data(rng.random((200, 3)), rng.integers(0, 2, 200), 0.0, 4))
+    tree = rows_of(GreedyLearner().grow(model.problem, rng))
+    shifts = local_search.Shifts(model)
+    found = list(shifts.of(tree))
+    assert len(found) == len({rows.tobytes() for rows in found}) > 0
+    upper = (0, tree[2, 0], tree[3, 0])
+    for rows in found:
+        # Nodes may have other numbers: what counts is which splits there are.
+        (old,) = set(zip(*tree[:2].tolist(), strict=True)) - set(zip(*rows[:2].tolist(), strict=True))
+        assert old in {(tree[0, node], tree[1, node]) for node in upper}
+    assert not list(shifts.of(tree))

@@ -303,6 +303,7 @@ void bindRoot(nb::module_ &m)
         .def("stop", &RootSearch::stop, nb::call_guard<nb::gil_scoped_release>(), "End all threads, wait for them.")
         .def_prop_ro("cutoff", &RootSearch::cutoff, "Where all items are settled: no tree costs less than this.")
         .def_prop_ro("best", &RootSearch::best)
+        .def_prop_ro("n_scanned", &RootSearch::nScanned, "Samples or blocks that the busiest thread has scanned.")
         .def(
             "counters", [](RootSearch const &self, Index depth) { return dictOf(self.countersOf(depth)); },
             nb::arg("depth"), "What was done at nodes of this depth; only while no thread runs.");
@@ -374,7 +375,8 @@ void bindReoptimiser(nb::module_ &m)
             [](Reoptimiser &self, Problem const &problem, In<std::int64_t, 2> const &rows)
             { return self.costOf(treeOf(rows, problem)); },
             nb::arg("problem"), nb::arg("rows").noconvert(), "Cost of a tree; `forbidden` if a leaf is too small.")
-        .def_prop_ro("effort", &Reoptimiser::effort, "Samples scanned so far.");
+        .def_prop_ro("effort", &Reoptimiser::effort, "Samples scanned so far, all of them at every scan.")
+        .def_prop_ro("n_scanned", &Reoptimiser::nScanned, "Samples or blocks scanned so far, as a proof counts them.");
 }
 }  // namespace
 
@@ -396,5 +398,16 @@ void bindSearch(nb::module_ &m)
             return nb::make_tuple(best.cost, rowsOf(Tree::of(best.stump)));
         },
         nb::arg("problem"), "Best tree with at most one split: its cost and the tree.");
+    m.def(
+        "shifted",
+        [](Problem const &problem, In<std::int64_t, 2> const &rows, Index node, double share) -> nb::object
+        {
+            auto const tree = treeOf(rows, problem);
+            require(node >= 0 && node < tree.size() && !tree.nodes()[node].isLeaf(), "node must be a split");
+            auto const moved = shifted(problem, tree, node, share);
+            return moved ? nb::cast(rowsOf(*moved)) : nb::none();
+        },
+        nb::arg("problem"), nb::arg("rows").noconvert(), nb::arg("node"), nb::arg("share"),
+        "Move a threshold past a share of the samples that reach it; None where there are not so many.");
 }
 }  // namespace hardwood

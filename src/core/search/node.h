@@ -236,6 +236,7 @@ class Workspace
     std::atomic<bool> const *abandoned_ = nullptr;
     static constexpr Index lookEvery = 100'000;  // samples: a fraction of a millisecond
     Index effortLeft_ = std::numeric_limits<Index>::max();
+    Index nScanned_ = 0;
     Index sinceLook_ = lookEvery;
     bool asksCaller_ = false;
 
@@ -280,8 +281,10 @@ public:
     void scanned(Index samples)
     {
         effortLeft_ -= samples;
+        nScanned_ += samples;
         lookedAt(samples);
     }
+    [[nodiscard]] Index nScanned() const { return nScanned_; }
     void lookedAt(Index samples) { sinceLook_ += samples + 1; }
     // The search runs in the thread that was called: ask what the caller has to say, too (a signal, say).
     void askCaller() { asksCaller_ = true; }

@@ -1,5 +1,7 @@
 #include "search/reoptimise.h"
 
+#include <algorithm>
+#include <cmath>
 #include <tuple>
 
 namespace hardwood::search
@@ -292,5 +294,31 @@ Weight Reoptimiser::descend(Tree &tree, Index depth, Index reach, Index effort)
     for (Index step = 2; step <= std::min(reach, std::max<Index>(2, depth - 1));)
         step = improve(tree, cost, depth, step, effort) ? 2 : step + 1;
     return cost;
+}
+
+std::optional<Tree> shifted(Problem const &problem, Tree const &tree, Index node, double share)
+{
+    auto const [feature, threshold, label, leftChild, rightChild] = tree.nodes()[node];
+    Array<std::uint8_t> isLost(problem.nSamples);
+    Array<std::uint8_t> reaches(problem.nSamples);
+    markLost(problem, tree, isLost.view(), node, reaches.view());
+    auto const upper = problem.upper(feature);
+    std::vector<Rank> ends;  // a box goes to the left alone from its upper end on
+    Index nLeft = 0;
+    for (Index i = 0; i < problem.nSamples; ++i)
+        if (reaches[i] != 0)
+        {
+            ends.push_back(upper[i]);
+            nLeft += upper[i] <= threshold ? 1 : 0;
+        }
+    auto const size = static_cast<Index>(ends.size());
+    auto const last = nLeft + static_cast<Index>(std::llround(share * static_cast<double>(size))) - 1;
+    if (last < 0 || last + 1 >= size)
+        return std::nullopt;
+    auto const place = ends.begin() + static_cast<std::ptrdiff_t>(last);
+    std::nth_element(ends.begin(), place, ends.end());
+    if (*place == threshold || *place < 0 || *place + 1 >= problem.nRanks[feature])
+        return std::nullopt;
+    return tree.withSubtree(node, Tree::join(feature, *place, tree.subtreeAt(leftChild), tree.subtreeAt(rightChild)));
 }
 }  // namespace hardwood::search

@@ -7,6 +7,8 @@
 // feature. Doing this for one node after the other never makes the tree worse; it is repeated until nothing improves.
 #pragma once
 
+#include <optional>
+
 #include "search/node.h"
 
 namespace hardwood::search
@@ -60,5 +62,12 @@ public:
 
     // Samples scanned so far: a clock that does not depend on the machine.
     [[nodiscard]] Index effort() const { return work_.scans() * problem_.nSamples; }
+
+    // The same as a proof counts them: only those at the node, and blocks where these are looked at instead.
+    [[nodiscard]] Index nScanned() const { return work_.nScanned(); }
 };
+
+// The same tree with the threshold of a split moved along its feature, past this share of the samples that reach it, to
+// the right or, if negative, to the left; none where there are not so many, or these have equal values.
+[[nodiscard]] std::optional<Tree> shifted(Problem const &problem, Tree const &tree, Index node, double share);
 }  // namespace hardwood::search

@@ -562,6 +562,14 @@ Index RootSearch::candidateOf(Index feature, Rank threshold)
     return workers_.front()->node().candidateOf(feature, threshold);
 }
 
+Index RootSearch::nScanned() const
+{
+    Index most = 0;
+    for (auto const &worker : workers_)
+        most = std::max(most, worker->workspace().nScanned());
+    return most;
+}
+
 Counters RootSearch::countersOf(Index depth) const
 {
     Counters sum;

@@ -289,5 +289,7 @@ public:
     [[nodiscard]] Weight cutoff() const { return std::min(target_.load(), best_.load() - problem_.step + 1); }
     [[nodiscard]] Weight best() const { return best_; }
     [[nodiscard]] Counters countersOf(Index depth) const;
+    // Samples or blocks that the busiest thread has scanned; between two stages.
+    [[nodiscard]] Index nScanned() const;
 };
 }  // namespace hardwood::search

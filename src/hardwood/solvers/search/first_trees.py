@@ -15,7 +15,7 @@ from hardwood.problem.problem import Problem
 from hardwood.solvers.greedy import GreedyLearner
 from hardwood.solvers.result import EndReason
 from hardwood.solvers.run import ROOT_BOUND_BUDGET, Run
-from hardwood.solvers.search.local_search import REACH, LocalSearch, Looked, greedy_trees, polished, random_root
+from hardwood.solvers.search.local_search import REACH, LocalSearch, Looked, Shifts, greedy_trees, polished, random_root
 from hardwood.solvers.search.model import VERY_LARGE, SearchModel, rows_of, tree_of
 from hardwood.solvers.solve import solve
 from hardwood.tree.conversion import place
@@ -113,7 +113,8 @@ def improve_first_trees(
         # A tree for some samples has the right features, but not the thresholds that are best for all.
         run.report(tree_of(polished(rows_of(run.best_index_tree), model, options, run)[1]))
     if model.depth > 2 and not run.should_stop():
-        local = LocalSearch(model, options, run, [run.random_state], n_threads, permits, on_found, on_looked)
+        shifts = Shifts(model) if run.options["use_shifts"] else None
+        local = LocalSearch(model, options, run, [run.random_state], n_threads, permits, on_found, on_looked, shifts)
         local.improve(greedy, share, looked)
 
 

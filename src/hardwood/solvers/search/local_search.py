@@ -39,6 +39,9 @@ RESTARTS = (2, 10)
 ROOTS_OF_ROUND, DEEP_OF_ROUND, MOST_ROUNDS = 10, 4, 1000
 """Random roots of a round of looking further, the best of them that take deep steps, and rounds at most."""
 
+SHIFTS = (1 / 64, 1 / 32, 1 / 16, 1 / 8)
+"""Shares of the samples at a split past which its threshold is moved to begin anew from there."""
+
 TIME = 0.3
 """Share of the time that is left, where there is a limit."""
 
@@ -102,6 +105,39 @@ def polished(rows: IntArray, model: SearchModel, options: _core.SearchOptions, r
     return _core.Reoptimiser(model.core, options, run.control).polish(model.core, rows)
 
 
+class Shifts:
+    """Neighbours of trees: a split above the subtrees that are re-optimised, moved along its feature; each only once.
+
+    Trees with another subtree there may be better although each split is the best one for what is below it: a descent
+    ends at a root that only a longer step leaves.
+    """
+
+    def __init__(self, model: SearchModel) -> None:
+        self._model = model
+        self._tried: set[bytes] = set()
+
+    def of(self, rows: IntArray) -> Iterator[IntArray]:
+        """Yield the neighbours of a tree that were not tried before, small shifts first and the root before others."""
+        upper = _upper_splits(rows, self._model.depth - REACH)
+        for share in SHIFTS:
+            for node in upper:
+                for signed in (share, -share):
+                    shifted = _core.shifted(self._model.core, rows, node, signed)
+                    if shifted is not None and (key := shifted.tobytes()) not in self._tried:
+                        self._tried.add(key)
+                        yield shifted
+
+
+def _upper_splits(rows: IntArray, n_levels: int) -> list[int]:
+    """Return the splits on the first levels of a tree, level by level."""
+    found, level = [], [0]
+    for _ in range(n_levels):
+        level = [node for node in level if rows[0, node] >= 0]
+        found += level
+        level = [int(child) for node in level for child in rows[2:4, node]]
+    return found
+
+
 Looked = tuple[int, int]
 """How many starts were improved, and how many samples were scanned for that."""
 
@@ -126,6 +162,8 @@ class LocalSearch:
         Called with cost and rows of every tree that was improved, from whichever thread.
     on_looked : callable or None
         Called after every start with how far it is; whoever was stopped there goes on from that.
+    shifts : Shifts or None
+        Neighbours of the best tree that were not looked at yet; None: they are not looked at.
     """
 
     def __init__(
@@ -138,9 +176,11 @@ class LocalSearch:
         permits: threading.Semaphore | None = None,
         on_found: Callable[[int, IntArray], None] | None = None,
         on_looked: Callable[[Looked], None] | None = None,
+        shifts: Shifts | None = None,
     ) -> None:
         self._on_found, self._on_looked = on_found, on_looked
         self._n_improved = self._earlier_effort = 0
+        self._shifts = shifts
         self.model = model
         self.run = run
         self.control = run.budget(np.inf, TIME)
@@ -168,11 +208,24 @@ class LocalSearch:
             self._found.append((self.cores[0].cost_of(self.model.core, rows_of(known)), rows_of(known)))
         first = number + n_before * n_shares
         shallow = islice(chain(self._known_starts(greedy), self._random_starts()), first, None, n_shares)
-        self._improve_all(chain(shallow, self._deep_starts(-(-MOST_DEEP // n_shares), EFFORT // n_shares)))
+        most, effort = -(-MOST_DEEP // n_shares), EFFORT // n_shares
+        if self._shifts is None or not self.takes_deep_steps:
+            self._improve_all(chain(shallow, self._deep_starts(most, effort)))
+            return
+        # Half of the deep steps are kept for what comes of the neighbours of the best tree.
+        nearby = self._round(islice(self._shifted(), ROOTS_OF_ROUND), most // 2, effort)
+        self._improve_all(chain(shallow, self._deep_starts(-(-most // 2), effort), nearby))
 
     def look_further(self, effort: int) -> None:
         """Report the best trees found from more random roots, as long as fewer samples were scanned."""
         self._improve_all(self._further_starts(effort))
+
+    def look_nearby(self, most: int) -> None:
+        """Report the best trees found near the best one, and then from random roots, while fewer samples were scanned.
+
+        They are counted as a proof counts them.
+        """
+        self._improve_all(self._nearby_starts(most))
 
     def _improve_all(self, starts: Iterator[StartRows]) -> None:
         if len(self.cores) == 1:
@@ -209,6 +262,10 @@ class LocalSearch:
     def _effort(self) -> int:
         """Return how many samples were scanned so far."""
         return self._earlier_effort + sum(core.effort for core in self.cores)
+
+    def _n_scanned(self) -> int:
+        """Return the same as a proof counts it."""
+        return sum(core.n_scanned for core in self.cores)
 
     def _known_starts(self, greedy: Sequence[IndexTree]) -> Iterator[StartRows]:
         """Yield the best tree that is known and the greedy ones."""
@@ -247,7 +304,30 @@ class LocalSearch:
         for _ in range(MOST_ROUNDS):
             if self._effort() > effort:
                 return
-            self._found.clear()
-            for _ in range(ROOTS_OF_ROUND):
-                yield random_root(self.model, self.random), REACH
-            yield from self._deep_starts(DEEP_OF_ROUND, effort)
+            yield from self._round(self._random_roots(ROOTS_OF_ROUND), DEEP_OF_ROUND, effort)
+
+    def _round(self, starts: Iterator[IntArray], n_deep: int, effort: int) -> Iterator[StartRows]:
+        """Yield starts, then the best trees that came of them for larger subtrees."""
+        self._found.clear()
+        yield from ((rows, REACH) for rows in starts)
+        yield from self._deep_starts(n_deep, effort)
+
+    def _nearby_starts(self, most: int) -> Iterator[StartRows]:
+        """Yield neighbours of the best tree, then random roots."""
+        for rows in chain(self._shifted(), self._random_roots(MOST_ROUNDS)):
+            if self._n_scanned() > most:
+                return
+            yield rows, REACH
+
+    def _random_roots(self, most: int) -> Iterator[IntArray]:
+        return (random_root(self.model, self.random) for _ in range(most))
+
+    def _shifted(self) -> Iterator[IntArray]:
+        """Yield neighbours of the best tree, and of a better one as soon as there is one."""
+        best = None
+        while self._shifts is not None and best is not self.run.best_index_tree:
+            best = self.run.best_index_tree
+            for rows in self._shifts.of(rows_of(best)):
+                yield rows
+                if self.run.best_index_tree is not best:
+                    break

@@ -9,7 +9,7 @@ from math import inf
 from hardwood import _core
 from hardwood.arrays import IntArray
 from hardwood.solvers.run import Run
-from hardwood.solvers.search.local_search import DEEP_REACH, LocalSearch, polished
+from hardwood.solvers.search.local_search import DEEP_REACH, REACH, LocalSearch, Shifts, polished
 from hardwood.solvers.search.model import VERY_LARGE, SearchModel, tree_of
 from hardwood.solvers.search.scout import Scout
 
@@ -29,6 +29,10 @@ factor later spells are longer."""
 
 LOOKING = 0.5
 """How many samples may be scanned for better trees after a spell, as a multiple of it."""
+
+LEAST_LOOK, LOOKING_NEARBY = 10**7, 1 / 6
+"""At depth 3: samples or blocks that stages must have scanned before better trees are looked for near the best one, and
+how many may be scanned for it, as a multiple of what was scanned since the last time."""
 
 WORTHWHILE = 0.1
 """A stage before the last that would close less than this share of the gap is left out."""
@@ -112,6 +116,9 @@ class RootSearch:
         self.options = options
         self._spell = FIRST_SPELL
         self._has_spells = model.depth > DEEP_REACH and run.options["use_deep_steps"] and run.options["effort"] is None
+        is_open = REACH < model.depth <= DEEP_REACH and run.options["effort"] is None
+        self._shifts = Shifts(model) if is_open and run.options["use_shifts"] else None
+        self._looked_at = 0
         self.best = model.in_parts(run.best_objective)
 
     @cached_property
@@ -143,6 +150,7 @@ class RootSearch:
         for share in (*first, *stages_of(self.best, self.model, self.run.options["stages"]), 1.0):
             if share > EARLY:
                 self._wait_for_scout()
+            self._look_nearby()
             known = max(0.0, self.run.bound) * self.model.scale
             least = 0.0 if share in first else WORTHWHILE * (self.best - known)
             if share < 1 and self._target(share) - known <= least:
@@ -181,6 +189,20 @@ class RootSearch:
             self.best = min(self.best, self.model.in_parts(self.run.best_objective))
             self._spell *= LATER_SPELLS
         return True
+
+    def _look_nearby(self) -> None:
+        """Look for better trees near the best one if stages have scanned as much since as before the last time."""
+        if self._shifts is None or self._scout is not None or not self._has_core or self.run.should_stop():
+            return
+        scanned = self.core.n_scanned
+        since = scanned - self._looked_at
+        if since < max(LEAST_LOOK, self._looked_at):
+            return
+        self._looked_at = scanned
+        seed = [self.run.random_state, scanned]
+        local = LocalSearch(self.model, self.options, self.run, seed, self.run.n_jobs, shifts=self._shifts)
+        local.look_nearby(int(LOOKING_NEARBY * since))
+        self.best = min(self.best, self.model.in_parts(self.run.best_objective))
 
     @property
     def _takes_spells(self) -> bool:
