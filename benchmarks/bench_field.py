@@ -51,19 +51,14 @@ def run() -> str:
 
 def no_attacker(depths: Sequence[int], time_limit: float) -> str:
     """Compare with pycontree at radius 0: errors and CPU seconds of the whole call, in the same process."""
-    from pycontree import ConTree
-
     rows: list[tuple[Any, ...]] = []
     for depth in depths:
         ours = theirs = 0.0
         for name in (*datasets.PAPER_RADII, *MORE):
             X, y = loaded(name)
-            result, cpu = measured(Problem.from_data(X, y, 0.0, depth), time_limit)
-            peer = ConTree(max_depth=depth, time_limit=time_limit)
-            started = time.process_time()
-            peer.fit(X, y)
-            peer_cpu = time.process_time() - started
-            errors = int(np.sum(np.asarray(peer.predict(X)) != y))
+            with counting_cpu_seconds():
+                result, cpu = measured(Problem.from_data(X, y, 0.0, depth), time_limit)
+            errors, peer_cpu = fitted_contree(X, y, depth, time_limit)
             ours, theirs = ours + cpu, theirs + peer_cpu
             shape = f"{X.shape[0]:,} × {X.shape[1]}, {len(np.unique(y))}"
             found = f"{result.objective:g}" + ("" if result.gap == 0 else f" ≥ {result.bound:g}")
@@ -159,8 +154,8 @@ def early(depth: int, names: Sequence[str], seconds: Sequence[float] = (1, 10, 6
     return table(("data", "radius", "depth", "best greedy", *after, "bound", "primal gap integral"), rows)
 
 
-def errors_of_contree(X: Any, y: Any, depth: int, seconds: float) -> int:
-    """Return the errors of pycontree's tree after so many CPU seconds.
+def fitted_contree(X: Any, y: Any, depth: int, seconds: float) -> tuple[int, float]:
+    """Return the errors of pycontree's tree after so many CPU seconds, and how many it took.
 
     Its limit is one of wall clock. Where the machine did something else meanwhile it gets another try with a longer
     one, until it has computed for as long or is done.
@@ -175,7 +170,7 @@ def errors_of_contree(X: Any, y: Any, depth: int, seconds: float) -> int:
             peer.fit(X, y)
         cpu, wall = time.process_time() - started, time.perf_counter() - begun
         if wall < 0.95 * limit or cpu >= 0.95 * seconds:
-            return int(np.sum(np.asarray(peer.predict(X)) != y))
+            return int(np.sum(np.asarray(peer.predict(X)) != y)), cpu
         limit *= max(1.2, 1.1 * seconds / cpu)
 
 
@@ -186,7 +181,7 @@ def early_no_attacker(depths: Sequence[int], seconds: Sequence[float], names: Se
         for name in names:
             X, y = loaded(name)
             result = watched(Problem.from_data(X, y, 0.0, depth), seconds[-1], 0.0)
-            pairs = [(f"{objective_at(result, s):g}", errors_of_contree(X, y, depth, s)) for s in seconds]
+            pairs = [(f"{objective_at(result, s):g}", fitted_contree(X, y, depth, s)[0]) for s in seconds]
             rows.append((name, depth, *chain.from_iterable(pairs), f"{result.bound:g}"))
             print(*rows[-1], flush=True)
     columns = chain.from_iterable((f"after {s:g} CPU s", f"pycontree, {s:g} CPU s") for s in seconds)
@@ -251,15 +246,37 @@ def growth(column: str, values: Sequence[int], time_limit: float) -> str:
 
 
 def ablation(cases: Sequence[tuple[str, float, int]], time_limit: float) -> str:
-    """Show CPU seconds with one idea switched off, beside all of them and the wall clock of two threads."""
+    """Show CPU seconds with one idea switched off, beside all of them."""
     rows = []
     for idea in ("", *SWITCHES):
         cells = []
         for name, radius, depth in cases:
             options = {idea: False} if idea else {}
-            result, cpu = measured(Problem.from_data(*loaded(name), radius, depth), time_limit, **options)
+            with counting_cpu_seconds():
+                result, cpu = measured(Problem.from_data(*loaded(name), radius, depth), time_limit, **options)
             cells.append(f"{cpu:.2f}" if result.gap == 0 else f"> {cpu:.0f} (gap {result.gap:.1%})")
-        rows.append((f"without {idea[4:].replace('_', ' ')}" if idea else "all ideas", *cells))
+        rows.append((without(idea), *cells))
+        print(*rows[-1], flush=True)
+    return table(("", *(f"{name}, radius {radius:g}, depth {depth}" for name, radius, depth in cases)), rows)
+
+
+def without(idea: str) -> str:
+    """Say which idea is switched off."""
+    return f"without {idea[4:].replace('_', ' ')}" if idea else "all ideas"
+
+
+def early_ablation(cases: Sequence[tuple[str, float, int]], seconds: Sequence[float]) -> str:
+    """Show the errors after some CPU seconds with one of the ideas switched off that find trees early."""
+    rows = []
+    for idea in ("", "use_resplit", "use_deep_steps", "use_shifts"):
+        cells = []
+        for name, radius, depth in cases:
+            options = {idea: False} if idea else {}
+            problem = Problem.from_data(*loaded(name), radius, depth)
+            with counting_cpu_seconds():
+                result = solve(problem, "search", time_limit=seconds[-1], options=options)
+            cells.append(", ".join(f"{objective_at(result, limit):g}" for limit in seconds))
+        rows.append((without(idea), *cells))
         print(*rows[-1], flush=True)
     return table(("", *(f"{name}, radius {radius:g}, depth {depth}" for name, radius, depth in cases)), rows)
 
@@ -292,6 +309,9 @@ PARTS = {
     "growth_features": lambda: growth("features", (4, 8, 16, 32), 10.0),
     "growth_classes": lambda: growth("classes", (2, 3, 5, 8), 10.0),
     "growth_depth": lambda: growth("depth", (2, 3, 4), 10.0),
+    "early_ablation": lambda: early_ablation(
+        [("magic", 0.0, 3), ("diabetes", 0.0, 4), ("page", 0.0, 4), ("ionosphere", 0.2, 4)], (1, 3)
+    ),
     "ablation": lambda: ablation([("diabetes", 0.07, 3), ("page", RADIUS, 2), ("segment", 0.0, 3)], 15.0),
 }
 """Parts that `run` leaves out because they take long."""
