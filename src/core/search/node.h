@@ -116,13 +116,6 @@ public:
         mayDiffer_[static_cast<std::size_t>(feature)] = 1;
         return kept(feature);
     }
-    // Take over those of another node for the same samples; of a large table nobody has more than a few.
-    void adopt(Shares const &other, Index feature)
-    {
-        auto const &theirs = other.share_[static_cast<std::size_t>(feature)];
-        if (!theirs.empty())
-            std::copy(theirs.begin(), theirs.end(), change(feature).begin());
-    }
     // Write what differs from what was written, for the samples of a node, to a proof. Most of the time nothing has
     // changed since the last time; where the node has got other samples, that is not known (`reopen`).
     void write(Index feature, Span<Sample const> ids, ProofLog &proof)
@@ -434,8 +427,6 @@ public:
     void shareWith(Sharing *sharing) { sharing_ = sharing; }
     // Take over what another node has proven of its thresholds, for the same weights.
     void learnFrom(Node const &other) { memory_.learnFrom(other.memory_); }
-    // Go on with the shares that another node has for a feature.
-    void adoptShares(Node const &other, Index feature) { shares_.adopt(other.shares_, feature); }
     [[nodiscard]] Index nCandidates(Index feature) const
     {
         return work_.listsLate() && nCandidates_[feature] >= 0 ? nCandidates_[feature] : candidates(feature).size();

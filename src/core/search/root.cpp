@@ -264,7 +264,7 @@ void RootSearch::start(Weight target, Weight best, std::optional<std::vector<Roo
     for (auto &worker : workers_)
         if (worker != workers_.front())
             worker->learnFrom(*workers_.front());
-    shareShares();
+
     for (auto &proven : proven_)
         proven.clear();
     for (auto &worker : workers_)
@@ -285,16 +285,6 @@ void RootSearch::start(Weight target, Weight best, std::optional<std::vector<Roo
     std::lock_guard const lock(ending_);
     for (auto &worker : workers_)
         threads_.emplace_back([this, &worker] { runWorker(*worker); });
-}
-
-// Where threads work on one feature side by side, each begins the next stage with the shares of who had it last: those
-// at the neighbouring thresholds, which whoever begins anew has to find again.
-void RootSearch::shareShares()
-{
-    for (Index j = 0; isSideBySide() && !problem_.isLarge() && j < problem_.nFeatures; ++j)
-        for (auto &worker : workers_)
-            if (auto const *const owner = owner_[static_cast<std::size_t>(j)]; owner != nullptr)
-                worker->adoptShares(*owner, j);
 }
 
 void RootSearch::runWorker(Worker &worker)

@@ -128,11 +128,6 @@ class RootSearch
             if (isOpen_ && other.isOpen_)
                 node_.learnFrom(other.node_);
         }
-        void adoptShares(Worker const &other, Index feature)
-        {
-            if (&other != this && isOpen_ && other.isOpen_)
-                node_.adoptShares(other.node_, feature);
-        }
         [[nodiscard]] Workspace const &workspace() const { return work_; }
         [[nodiscard]] bool shouldStop() { return work_.shouldStop(); }
         void setEffort(Index effort) { work_.setEffort(effort); }
@@ -208,7 +203,6 @@ class RootSearch
     // Whether threads work on one feature side by side.
     [[nodiscard]] bool isSideBySide() const { return nThreads() > 1 && !isRemembering(); }
     void makeItems();
-    void shareShares();
     // A single candidate is mostly one that was put off, and comes last.
     [[nodiscard]] static bool isLate(Item const &item) { return item.end - item.first == 1; }
     [[nodiscard]] bool hasItem() const;
