@@ -325,8 +325,8 @@ class LocalSearch:
     def _shifted(self) -> Iterator[IntArray]:
         """Yield neighbours of the best tree, and of a better one as soon as there is one."""
         best = None
-        while self._shifts is not None and best is not self.run.best_index_tree:
-            best = self.run.best_index_tree
+        while self._shifts is not None and (known := self.run.best_index_tree) is not None and known is not best:
+            best = known
             for rows in self._shifts.of(rows_of(best)):
                 yield rows
                 if self.run.best_index_tree is not best:
