@@ -61,29 +61,37 @@ def cost(instances: Sequence[str], turns: int = TURNS) -> str:
     return table(("instance", "objective", "CPU s", "CPU s with a checkpoint", "cost"), rows)
 
 
-def workers(instances: Sequence[str], counts: Sequence[int] = (1, 2)) -> str:
-    """Wall clock and CPU seconds of local Dask workers, in processes of one thread each."""
-    distributed: Any = import_module("distributed")
+def workers(instances: Sequence[str], counts: Sequence[int] = (1, 2), turns: int = 3) -> str:
+    """Wall clock and CPU seconds of local Dask workers, one thread each; the medians of several turns."""
     rows: list[tuple[Any, ...]] = []
     for text in instances:
         _, _, problem = instance(text)
-        base = None
+        measured: dict[int, list[tuple[float, ...]]] = {n: [] for n in counts}
+        for n in turns * [*counts]:
+            measured[n].append(_spread(problem, n))
+            print(text, n, *(f"{number:.2f}" for number in measured[n][-1]), flush=True)
+        base = median(one[0] for one in measured[counts[0]])
         for n in counts:
-            with (
-                distributed.LocalCluster(n_workers=n, threads_per_worker=1, dashboard_address=":0") as cluster,
-                distributed.Client(cluster, set_as_default=False) as client,
-            ):
-                client.run(_warm_up)
-                before = client.run(time.process_time)
-                result = solve(problem, client=client)
-                after = client.run(time.process_time)
-            used = [after[key] - before[key] for key in before]
-            base = base or result.runtime
-            rows.append((text, n, f"{result.objective:g}", f"{result.runtime:.2f}", f"{base / result.runtime:.2f}",
-                         f"{sum(used):.2f}", f"{max(used):.2f}"))  # fmt: skip
-            print(*rows[-1], flush=True)
+            seconds, objective, everything, busiest = (median(column) for column in zip(*measured[n], strict=True))
+            speed_up = f"{base / seconds:.2f}"
+            rows.append((text, n, f"{objective:g}", f"{seconds:.2f}", speed_up, f"{everything:.2f}", f"{busiest:.2f}"))
     columns = ("instance", "workers", "objective", "seconds", "speed-up", "CPU s of all", "CPU s of the busiest")
     return table(columns, rows)
+
+
+def _spread(problem: Problem, n: int) -> tuple[float, float, float, float]:
+    """Search with so many workers; return seconds, objective, and the CPU seconds of all workers and of the busiest."""
+    distributed: Any = import_module("distributed")
+    with (
+        distributed.LocalCluster(n_workers=n, threads_per_worker=1, dashboard_address=":0") as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        client.run(_warm_up)
+        before = client.run(time.process_time)
+        result = solve(problem, client=client)
+        after = client.run(time.process_time)
+    used = [after[key] - before[key] for key in before]
+    return result.runtime, result.objective, sum(used), max(used)
 
 
 def _warm_up() -> None:
