@@ -22,7 +22,7 @@ from hardwood import (
     adversarial_accuracy,
     load_model,
 )
-from hardwood.estimators.base import extremes
+from hardwood.data.extremes import extremes
 
 
 def test_a_frame_with_any_labels_and_an_attack_by_name() -> None:

@@ -19,6 +19,7 @@ from hardwood.arrays import FloatArray
 from hardwood.attack.model import AttackModel
 from hardwood.data.categories import CategoryEncoding
 from hardwood.data.chunks import is_chunked, over_chunks
+from hardwood.data.extremes import extremes
 from hardwood.data.frames import (
     Table,
     as_table,
@@ -44,9 +45,6 @@ from hardwood.solvers.result import EndReason, Result, Status
 from hardwood.tree.drawing import tree_html
 from hardwood.tree.statistics import NodeStatistics, class_shares
 from hardwood.tree.tree import Tree
-
-ROWS_AT_A_TIME = 4096
-"""Rows of a table that are looked at together where all of them would take much memory."""
 
 LAPLACE = Option("laplace", 0.0, Number(0, sys.float_info.max), "added to the weight of every class in a leaf")
 
@@ -409,26 +407,6 @@ class BaseRobustTree(BaseRobustClassifier):
             "<div class='hardwood-fitted' style='margin-top:0.5em'>"
             f"{tree_html(self.tree_, captions)}{facts(rows)}{attack}</div>"
         )
-
-
-def extremes(values: FloatArray) -> FloatArray:
-    """Return three rows with the least and the largest value of each column and, if there is any, one with decimals.
-
-    Enough to say what a fraction of the range is, and which columns are whole numbers, without keeping the data.
-    """
-    least, most = np.nan_to_num(np.fmin.reduce(values, axis=0)), np.nan_to_num(np.fmax.reduce(values, axis=0))
-    third, whole = least.copy(), np.arange(values.shape[1])  # columns that are whole numbers so far
-    # Some rows at a time: mostly the first of them say all, and a mask of a large table is as large as an eighth of it.
-    for begin in range(0, len(values), ROWS_AT_A_TIME):
-        rows = values[begin : begin + ROWS_AT_A_TIME, whole]
-        with np.errstate(invalid="ignore"):
-            broken = np.isfinite(rows) & (rows != np.floor(rows))
-        found = np.flatnonzero(broken.any(axis=0))
-        third[whole[found]] = rows[broken.argmax(axis=0)[found], found]
-        whole = np.delete(whole, found)
-        if len(whole) == 0:
-            break
-    return np.vstack([least, most, third])
 
 
 def seed_of(random_state: Any) -> int:

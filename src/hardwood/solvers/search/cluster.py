@@ -1,11 +1,9 @@
 """Stations on the workers of a Dask cluster.
 
 A duty is done in slices, each a task of its own: a station lives in its worker's process from one slice to the next
-and searches on while its news travel. What must arrive at once, a better cost or a request to share work, is told to
+(`hardwood.solvers.search.seats`). What must arrive at once, a better cost or a request to share work, is told to
 workers directly (`Client.run`). Data is sent to one worker; the others get it from those that have it. Nothing that is
 lost here can do harm: what a worker had not yet told is open in the ledger and given to another one.
-
-A station whose searcher is gone ends by itself (`LEASE`), and at once when its worker closes.
 """
 
 from __future__ import annotations
@@ -22,26 +20,24 @@ from typing import Any
 
 from hardwood.errors import HardwoodError, InvalidInputError, MissingEngineError
 from hardwood.solvers.search.helping import Help, Question, RootPart
-from hardwood.solvers.search.model import SearchModel
-from hardwood.solvers.search.station import TOLD, Commission, Duty, News, Station, Streams
-
-LEASE = 30.0
-"""Seconds that a station searches on after its last slice."""
+from hardwood.solvers.search.seats import (
+    Slice,
+    SliceNews,
+    ask_question,
+    do_slice,
+    end_help,
+    end_search,
+    take_back,
+    take_help,
+    tell_cost,
+)
+from hardwood.solvers.search.station import Commission, Duty, News, Streams
 
 SLICE = (0.4, 5.0, 0.02)
 """CPU seconds of a slice for each thread: at least, at most, and as a share of those of all slices before."""
 
-LONGEST = 8.0
-"""So many times as long may a slice last by the clock, on a machine that has much else to do."""
-
 MOST_SLICES = 200
 """So many slices end per second, of all stations; where there are many, slices are longer."""
-
-LOOK = 0.1
-"""Seconds between two looks of a slice at its station, and of a process with stations at its worker."""
-
-SERVING = ("init", "starting", "running", "paused")
-"""What Dask says of a worker that is not about to end."""
 
 LOST_LOOK = 0.5
 """Seconds between two looks of a searcher whose scheduler does not answer."""
@@ -67,183 +63,6 @@ def slice_seconds(n_stations: int, worked: float) -> float:
     """Return how long a slice is: the longer the station has worked, and the more stations there are."""
     least, most, share = SLICE
     return max(min(max(share * worked, least), most), n_stations / MOST_SLICES)
-
-
-# What runs on a worker.
-
-
-@dataclass
-class _Seat:
-    station: Station
-    worker: Any  # of Dask
-    turn: int = 0
-
-
-_LOCK = threading.Lock()
-_SEATS: dict[tuple[str, str], _Seat] = {}
-_MODELS: dict[str, tuple[SearchModel, SearchModel]] = {}
-_watcher: threading.Thread | None = None
-
-
-@dataclass(frozen=True)
-class Slice:
-    """What a task is to do: go on with turn `turn` of a stream, or begin a duty.
-
-    For the latter a new station may be needed: it writes the stream `fresh`, from the state `state` on.
-    """
-
-    search: str
-    slot: str
-    stream: int
-    turn: int
-    fresh: int
-    state: bytes
-    best: int
-    seconds: float
-    duty: Duty | None
-
-
-@dataclass(frozen=True)
-class SliceNews:
-    """What came of it, in so many CPU seconds; `stream` is -1 if there was nothing to go on with."""
-
-    stream: int
-    turn: int
-    news: News
-    seconds: float = 0.0
-
-
-def do_slice(commission: Commission, task: Slice) -> SliceNews:
-    """Search for some time on a worker."""
-    seat = _seat_for(commission, task)
-    if seat is None:
-        return SliceNews(-1, 0, News(is_done=True))
-    station = seat.station
-    station.control.set_time_left(LONGEST * task.seconds + LEASE)
-    if task.duty is not None:
-        station.begin(task.duty)
-    station.offer(task.best)
-    told = News()
-    began, worked = time.monotonic(), _work()
-    while True:
-        left = min(task.seconds - (_work() - worked), began + LONGEST * task.seconds - time.monotonic())
-        is_last = left <= 0 or bool(told.trees)
-        news = station.news(0.0 if is_last else min(LOOK, left))
-        told.trees += news.trees
-        told.settled += news.settled
-        told.others += news.others
-        told.looked = news.looked or told.looked
-        told.told = (told.told + news.told)[-TOLD:]
-        told.help = told.help.followed_by(news.help)
-        if is_last or news.is_done:
-            told.is_done, told.counters = news.is_done, news.counters
-            break
-    told.piece = station.take_piece()
-    station.control.set_time_left(LEASE)
-    seat.turn += 1
-    return SliceNews(station.stream, seat.turn, told, _work() - worked)
-
-
-def _work() -> float:
-    """Return the CPU seconds of each station of this process: that is what is lost with it."""
-    return time.process_time() / max(1, len(_SEATS))
-
-
-def _seat_for(commission: Commission, task: Slice) -> _Seat | None:
-    """Return the station to go on with, or a new one."""
-    global _watcher
-    key = (task.search, task.slot)
-    with _LOCK:
-        _sweep(task.search)
-        seat = _SEATS.get(key)
-        is_right = seat is not None and (seat.station.stream, seat.turn) == (task.stream, task.turn)
-        if seat is not None and is_right and not seat.station.control.stopped:
-            return seat
-        if seat is not None:
-            _SEATS.pop(key).station.close()
-        if task.duty is None:
-            return None
-        if task.search not in _MODELS:
-            _MODELS[task.search] = commission.models()
-        _SEATS[key] = _Seat(Station(commission, _MODELS[task.search], task.fresh, task.state), _own_worker())
-        if _watcher is None:
-            _watcher = threading.Thread(target=_watch, daemon=True)
-            _watcher.start()
-        return _SEATS[key]
-
-
-def _own_worker() -> Any:
-    """Return the worker that runs the present task; None where nobody does."""
-    try:
-        return import_module("distributed").get_worker()
-    except ValueError:
-        return None
-
-
-def _watch() -> None:
-    """Let stations end with their worker, which closes when it loses its scheduler."""
-    global _watcher
-    while True:
-        time.sleep(LOOK)
-        with _LOCK:
-            if not _SEATS:
-                _watcher = None
-                return
-            for seat in _SEATS.values():
-                if seat.worker is not None and seat.worker.status.name not in SERVING:
-                    seat.station.request_stop()
-
-
-def _sweep(present: str) -> None:
-    """Forget other searches that have ended, or whose searcher has."""
-    for key, seat in list(_SEATS.items()):
-        if key[0] != present and seat.station.control.stopped:
-            _SEATS.pop(key).station.close()
-    for search in set(_MODELS) - {key[0] for key in _SEATS} - {present}:
-        del _MODELS[search]
-
-
-def tell_cost(search: str, cost: int) -> None:
-    """Tell the stations of a search on this worker that a better tree is known."""
-    for (other, _), seat in list(_SEATS.items()):
-        if other == search:
-            seat.station.offer(cost)
-
-
-def take_back(search: str, slot: str) -> list[RootPart]:
-    """Return what a station on this worker has not begun."""
-    seat = _SEATS.get((search, slot))
-    return [] if seat is None else seat.station.give_back()
-
-
-def ask_question(search: str, slot: str) -> Question | None:
-    """Return the question that a station on this worker may be helped with."""
-    seat = _SEATS.get((search, slot))
-    return None if seat is None else seat.station.ask_question()
-
-
-def take_help(search: str, slot: str, question: int, place: int, given: Help) -> bool:
-    """Hand over what a helper found out to a station on this worker."""
-    seat = _SEATS.get((search, slot))
-    return seat is not None and seat.station.take_help(question, place, given)
-
-
-def end_help(search: str, slot: str) -> None:
-    """Let a station on this worker help no more."""
-    seat = _SEATS.get((search, slot))
-    if seat is not None:
-        seat.station.end_help()
-
-
-def end_search(search: str) -> None:
-    """End the stations of a search on this worker."""
-    with _LOCK:
-        for key in [key for key in _SEATS if key[0] == search]:
-            _SEATS.pop(key).station.request_stop()
-        _MODELS.pop(search, None)
-
-
-# What runs where the search was started.
 
 
 @dataclass
