@@ -17,6 +17,7 @@ import hardwood_checker
 from hardwood import InvalidInputError, Problem, RobustTreeClassifier, solve
 from hardwood.solvers.result import EndReason, Status
 from hardwood.solvers.search import cluster as cluster_module
+from hardwood.solvers.search import seats
 from hardwood.solvers.search.station import Commission, Streams
 from hardwood.solvers.solve import SolverFailureWarning
 
@@ -48,7 +49,7 @@ def test_a_cluster_finds_what_one_machine_finds(seed: int, client: Any, tmp_path
     assert (spread.objective, spread.bound, spread.status) == (alone.objective, alone.bound, alone.status)
     if seed:
         assert hardwood_checker.check(tmp_path / "run.hwp", X, y).is_optimal
-    assert not [key for key, seat in cluster_module._SEATS.items() if not seat.station.control.stopped]
+    assert not [key for key, seat in seats._SEATS.items() if not seat.station.control.stopped]
 
 
 def test_a_search_that_began_here_goes_on_on_a_cluster(client: Any, tmp_path: Path) -> None:
@@ -77,8 +78,8 @@ def test_an_estimator_takes_the_address_of_a_scheduler(client: Any) -> None:
 def test_a_slice_without_its_station_says_so(client: Any) -> None:
     _, _, problem = problem_of(3)
     commission = Commission(problem, {}, 0, False)
-    task = cluster_module.Slice("none", "here", stream=5, turn=1, fresh=6, state=b"", best=0, seconds=0.1, duty=None)
-    assert cluster_module.do_slice(commission, task).stream == -1
+    task = seats.Slice("none", "here", stream=5, turn=1, fresh=6, state=b"", best=0, seconds=0.1, duty=None)
+    assert seats.do_slice(commission, task).stream == -1
 
 
 def test_an_answer_that_is_lost_with_its_worker_is_no_failure(client: Any) -> None:
