@@ -95,10 +95,10 @@ sanitize:
 SANITIZER = $(TOOLS) PYTHONPATH=$(abspath $(SANITIZED)):$(abspath tests) ASAN_OPTIONS=detect_leaks=0 \
 	LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} -print-file-name=libstdc++.so)" python3
 
-# clang-format and clang-tidy, where they are installed; the latter where `make core` has run, after changes of the core.
-lint-core:
-	@if command -v clang-format > /dev/null; then clang-format --dry-run -Werror $(CORE); \
-	else echo "clang-format is not installed: skipped"; fi
+# clang-format, whose versions differ, from .venv; clang-tidy where it is installed and `make core` has run, after changes
+# of the core.
+lint-core: $(DEV)
+	@$(BIN)/clang-format --dry-run -Werror $(CORE)
 	@if command -v clang-tidy > /dev/null && test -e build/dev/compile_commands.json; then $(MAKE) -s build/dev/.tidy; \
 	else echo "clang-tidy is not installed, or make core has not run: skipped"; fi
 

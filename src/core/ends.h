@@ -121,7 +121,8 @@ struct LazyBox
     [[nodiscard]] static bool isNear(double distance, double x, double radius, Rounding rounding)
     {
         constexpr double unit = std::numeric_limits<double>::epsilon();
-        return distance <= (2e-9 + 8 * unit * rounding.relative) * (std::abs(x) + radius) + 8 * rounding.generousLeast();
+        return distance <=
+               (2e-9 + 8 * unit * rounding.relative) * (std::abs(x) + radius) + 8 * rounding.generousLeast();
     }
 
     [[nodiscard]] bool left(FloatNode const &node, Index) const

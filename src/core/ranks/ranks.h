@@ -91,7 +91,7 @@ struct EndsAround
 EndsAround gapBehind(Span<Event const> events, Index place, BoxesAround const &boxes, Index feature);
 
 // The largest end of the rank of one end of a feature, `gap.last`, and the smallest of the rank of another,
-// `gap.first`, found without ranking all ends: O(n), or O(log n) where events are sorted. Either may be infinite. Values are no ends here; `largest` is the
-// largest of the feature's values without their signs.
+// `gap.first`, found without ranking all ends: O(n), or O(log n) where events are sorted. Either may be infinite.
+// Values are no ends here; `largest` is the largest of the feature's values without their signs.
 EndsAround betweenClusters(EndsAround gap, BoxesAround const &boxes, Index feature, double largest);
 }  // namespace hardwood

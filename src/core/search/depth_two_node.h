@@ -15,8 +15,8 @@ protected:
     struct Outcome
     {
         Verdict verdict = Verdict::undecided;
-        Weight value = 0;   // pruned: the bound, found: the cost
-        Index sample = -1;  // undecided: the disputed sample of largest weight, by place
+        Weight value = 0;             // pruned: the bound, found: the cost
+        Index sample = -1;            // undecided: the disputed sample of largest weight, by place
         Weight nearest = everything;  // undecided: what the pair that was joined last costs
     };
 

@@ -111,6 +111,12 @@ public:
     {
     }
     [[nodiscard]] Span<Share const> of(Index feature) { return kept(feature); }
+    [[nodiscard]] Array<Share> copyOf(Index feature) { return Array<Share>::copy(of(feature)); }
+    void startFrom(Index feature, Span<Share const> shares)
+    {
+        auto const own = change(feature);
+        std::copy(shares.begin(), shares.end(), own.begin());
+    }
     [[nodiscard]] Span<Share> change(Index feature)
     {
         mayDiffer_[static_cast<std::size_t>(feature)] = 1;
@@ -427,6 +433,9 @@ public:
     void shareWith(Sharing *sharing) { sharing_ = sharing; }
     // Take over what another node has proven of its thresholds, for the same weights.
     void learnFrom(Node const &other) { memory_.learnFrom(other.memory_); }
+    // How the weight of samples is shared where a feature was looked at last: whoever goes on there starts from that.
+    [[nodiscard]] Array<Share> copyShares(Index feature) { return shares_.copyOf(feature); }
+    void startFrom(Index feature, Span<Share const> shares) { shares_.startFrom(feature, shares); }
     [[nodiscard]] Index nCandidates(Index feature) const
     {
         return work_.listsLate() && nCandidates_[feature] >= 0 ? nCandidates_[feature] : candidates(feature).size();

@@ -6,10 +6,10 @@
 // another one still has to do at the root. A single candidate that only branching could settle comes last: a better
 // tree from elsewhere may spare it. Where the children of the root are stumps, threads work on one feature side by
 // side: they begin with the features that were hardest to rule out in the last stage, tell each other what they have
-// settled, and look at late candidates as ranges again once a better tree is known. All share the incumbent: a better
-// tree lowers everybody's cutoff at the next threshold. They tell each other the trees that their children were
-// answered with (see Pool), and begin a stage with
-// what any of them has proven about the root. If all items are settled, no tree costs less than the cutoff.
+// settled, go on from the shares of whoever was there last, and look at late candidates as ranges again once a better
+// tree is known. All share the incumbent: a better tree lowers everybody's cutoff at the next threshold. They tell each
+// other the trees that their children were answered with (see Pool), and begin a stage with what any of them has proven
+// about the root. If all items are settled, no tree costs less than the cutoff.
 //
 // Python starts a stage and then waits in short turns, so that it can answer to signals; it takes the trees, tells the
 // user, and stops the threads by the Control of the run or by `stop`.
@@ -86,6 +86,9 @@ struct StageReport
 class RootSearch
 {
     using Item = RootPart;
+    using LeftShares = std::shared_ptr<Array<Share> const>;
+    // How often a thread that waits looks whether it has to stop.
+    static constexpr auto look = std::chrono::milliseconds(20);
 
     class Worker final : public Sharing, public Visitor
     {
@@ -94,15 +97,20 @@ class RootSearch
         Workspace work_;
         Node &node_;
         bool isOpen_ = false;
-        std::size_t nHeard_ = 0;  // trees of `told_` that were passed on, or are its own
-        std::vector<std::size_t> nLearned_;  // by feature: entries of `proven_` that it knows
+        std::size_t nHeard_ = 0;               // trees of `told_` that were passed on, or are its own
+        std::vector<std::size_t> nLearned_;    // by feature: entries of `proven_` that it knows
+        std::vector<LeftShares> sharesKnown_;  // by feature: those that it began with or left
 
         void settle(Item const &item);
+        // Begin a feature with the shares that whoever was there last ended with, and leave one's own.
+        void takeShares(Index feature);
+        void leaveShares(Index feature);
 
     public:
         Worker(RootSearch &root, Index number, Index depth, Options const &options, Control &control, ProofLog *proof);
         [[nodiscard]] bool isHeld() const { return number_ >= root_.nUsed_; }
         void open();
+        [[nodiscard]] bool isOpen() const { return isOpen_; }
         void begin() { std::fill(nLearned_.begin(), nLearned_.end(), std::size_t{0}); }
         void run();
         // Take note of what other threads have settled of a feature in this stage.
@@ -185,6 +193,7 @@ class RootSearch
         Worker const *by;
         SettledPart settled;
     };
+    std::vector<LeftShares> sharesLeft_;       // by feature: those of whoever was there last; likewise
     std::vector<std::vector<Proven>> proven_;  // by feature: in this stage, where threads work on one side by side
     std::exception_ptr failure_;
     Index nItems_ = 0;
@@ -202,6 +211,12 @@ class RootSearch
     [[nodiscard]] bool isRemembering() const { return workers_.front()->node().depth() > 2; }
     // Whether threads work on one feature side by side.
     [[nodiscard]] bool isSideBySide() const { return nThreads() > 1 && !isRemembering(); }
+    // Whether who begins with a feature goes on from the shares of whoever was there last.
+    [[nodiscard]] bool handsOverShares() const
+    {
+        return isSideBySide() && !problem_.sharesNothing && !problem_.isLarge();
+    }
+    void openWorkers();
     void makeItems();
     // A single candidate is mostly one that was put off, and comes last.
     [[nodiscard]] static bool isLate(Item const &item) { return item.end - item.first == 1; }

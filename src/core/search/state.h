@@ -60,8 +60,8 @@ public:
         Index nRuns = 0;
         for (Index k = 0; k < entries.size(); ++k)
             nRuns += k == 0 || entries[k] != entries[k - 1] ? 1 : 0;
-        auto const areRuns = nRuns * static_cast<Index>(sizeof(T) + sizeof(Index)) <
-                             entries.size() * static_cast<Index>(sizeof(T));
+        auto const areRuns =
+            nRuns * static_cast<Index>(sizeof(T) + sizeof(Index)) < entries.size() * static_cast<Index>(sizeof(T));
         put(static_cast<std::uint8_t>(areRuns ? 1 : 0));
         if (areRuns)
             putRuns(entries);

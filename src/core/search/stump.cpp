@@ -8,8 +8,8 @@ namespace
 // `left` and `right`), and how many samples do.
 struct Sums
 {
-    Array<Weight> left;   // added at the threshold, by (threshold, class)
-    Array<Weight> right;  // taken from the right side at the threshold
+    Array<Weight> left;        // added at the threshold, by (threshold, class)
+    Array<Weight> right;       // taken from the right side at the threshold
     Array<Index> certainLeft;  // both only where leaves have a least size
     Array<Index> reachingLeft;
 };

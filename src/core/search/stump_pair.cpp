@@ -435,9 +435,8 @@ Stump StumpPair<Classes>::stump(Index side, Index feature)
     {
         auto const locate = [&](auto withMinLeaf, CertainCounts<Number> const &certain)
         {
-            return placeOfManyClasses<decltype(withMinLeaf)::value>(endsOf(feature), label_, weight, certain,
-                                                                    side, own.right[feature], rightMost_.view(),
-                                                                    classes_.view());
+            return placeOfManyClasses<decltype(withMinLeaf)::value>(
+                endsOf(feature), label_, weight, certain, side, own.right[feature], rightMost_.view(), classes_.view());
         };
         auto const place = problem_.minLeaf > 0 ? locate(std::true_type{}, {certain_.view(), problem_.minLeaf})
                                                 : locate(std::false_type{}, {});

@@ -21,7 +21,8 @@ class Tournament
     };
 
     std::size_t nPlaces_;
-    std::vector<Player> player_;  // matches from 1 on, k between the winners of 2 k and 2 k + 1; behind them all players
+    std::vector<Player>
+        player_;  // matches from 1 on, k between the winners of 2 k and 2 k + 1; behind them all players
 
     [[nodiscard]] Player const &winnerOf(std::size_t match) const
     {

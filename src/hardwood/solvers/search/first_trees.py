@@ -62,8 +62,8 @@ def find_greedy_trees(model: SearchModel, options: _core.SearchOptions, run: Run
     problem = model.problem
     has_looked = looks_first(problem)
     if model.depth == 2 and not has_looked:
-        if _is_large(model):
-            run.report(GreedyLearner().grow(problem, np.random.default_rng(run.random_state), control=run.control))
+        if _is_large(model) and not may_improve(model):  # else trees of some samples come first, which are better
+            _start_from_greedy_tree(model, options, run)
         return []
     if _is_large(model) and model.core.shares_nothing and not _is_easy(model):
         _descend_on_sample(problem, options, run)
@@ -125,6 +125,14 @@ def _is_large(model: SearchModel) -> bool:
 def _is_easy(model: SearchModel) -> bool:
     """Whether greedy trees of all samples are improved faster than trees of some: two classes, nothing shared."""
     return model.core.shares_nothing and model.problem.n_classes == 2 and not looks_first(model.problem)
+
+
+def _start_from_greedy_tree(model: SearchModel, options: _core.SearchOptions, run: Run) -> None:
+    """Report a greedy tree with thresholds that are best for all samples one by one."""
+    tree = GreedyLearner().grow(model.problem, np.random.default_rng(run.random_state), control=run.control)
+    run.report(tree)
+    if not run.should_stop():
+        run.report(tree_of(polished(rows_of(tree), model, options, run)[1]))
 
 
 def _part_of(problem: Problem, run: Run) -> Problem | None:
