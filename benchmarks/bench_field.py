@@ -29,6 +29,8 @@ from hardwood.solvers.stopping import Interrupt, counting_cpu_seconds
 
 MORE = ("magic", "bean", "page", "segment", "spambase")
 RADIUS = 0.05
+SHORT, SHORT_TURNS = 0.1, 7
+"""Runs of fewer CPU seconds are repeated so often: what else the machine does is a large part of them."""
 SMALL = ("haberman", "blood-transfusion", "breast-cancer")
 PAPER_BUT_WINE = tuple(name for name in datasets.PAPER_RADII if name != "wine")
 
@@ -50,15 +52,20 @@ def run() -> str:
 
 
 def no_attacker(depths: Sequence[int], time_limit: float) -> str:
-    """Compare with pycontree at radius 0: errors and CPU seconds of the whole call, in the same process."""
+    """Compare with pycontree at radius 0: errors and CPU seconds of the whole call, in the same process.
+
+    Short runs are repeated, and the medians are shown.
+    """
     rows: list[tuple[Any, ...]] = []
     for depth in depths:
         ours = theirs = 0.0
         for name in (*datasets.PAPER_RADII, *MORE):
             X, y = loaded(name)
-            with counting_cpu_seconds():
-                result, cpu = measured(Problem.from_data(X, y, 0.0, depth), time_limit)
-            errors, peer_cpu = fitted_contree(X, y, depth, time_limit)
+            turns = [timed_pair(X, y, depth, time_limit)]
+            while len(turns) < SHORT_TURNS and max(turns[0][1], turns[0][3]) < SHORT:
+                turns.append(timed_pair(X, y, depth, time_limit))
+            result, _, errors, _ = turns[0]
+            cpu, peer_cpu = (float(np.median([turn[k] for turn in turns])) for k in (1, 3))
             ours, theirs = ours + cpu, theirs + peer_cpu
             shape = f"{X.shape[0]:,} × {X.shape[1]}, {len(np.unique(y))}"
             found = f"{result.objective:g}" + ("" if result.gap == 0 else f" ≥ {result.bound:g}")
@@ -68,6 +75,13 @@ def no_attacker(depths: Sequence[int], time_limit: float) -> str:
         rows.append(("all", "", depth, "", "", f"{ours:.2f}", f"{theirs:.2f}", f"{ours / theirs:.2f}"))
     columns = ("data", "rows × features, classes", "depth", "errors", "errors pycontree", "CPU s", "CPU s pycontree")
     return table((*columns, "ratio"), rows)
+
+
+def timed_pair(X: Any, y: Any, depth: int, time_limit: float) -> tuple[Result, float, int, float]:
+    """Return result and CPU seconds of the search at radius 0, and errors and CPU seconds of pycontree."""
+    with counting_cpu_seconds():
+        result, cpu = measured(Problem.from_data(X, y, 0.0, depth), time_limit)
+    return result, cpu, *fitted_contree(X, y, depth, time_limit)
 
 
 def proofs(cases: Sequence[tuple[str, float, int]], time_limit: float) -> str:
@@ -268,7 +282,7 @@ def without(idea: str) -> str:
 def early_ablation(cases: Sequence[tuple[str, float, int]], seconds: Sequence[float]) -> str:
     """Show the errors after some CPU seconds with one of the ideas switched off that find trees early."""
     rows = []
-    for idea in ("", "use_resplit", "use_deep_steps", "use_shifts"):
+    for idea in ("", "use_resplit", "use_deep_steps", "use_shifts", "use_kicks"):
         cells = []
         for name, radius, depth in cases:
             options = {idea: False} if idea else {}
@@ -310,7 +324,8 @@ PARTS = {
     "growth_classes": lambda: growth("classes", (2, 3, 5, 8), 10.0),
     "growth_depth": lambda: growth("depth", (2, 3, 4), 10.0),
     "early_ablation": lambda: early_ablation(
-        [("magic", 0.0, 3), ("diabetes", 0.0, 4), ("page", 0.0, 4), ("ionosphere", 0.2, 4)], (1, 3)
+        [("magic", 0.0, 3), ("diabetes", 0.0, 4), ("cylinder-bands", 0.0, 4), ("page", 0.0, 4), ("ionosphere", 0.2, 4)],
+        (1, 3),
     ),
     "ablation": lambda: ablation([("diabetes", 0.07, 3), ("page", RADIUS, 2), ("segment", 0.0, 3)], 15.0),
 }
