@@ -295,6 +295,24 @@ def early_ablation(cases: Sequence[tuple[str, float, int]], seconds: Sequence[fl
     return table(("", *(f"{name}, radius {radius:g}, depth {depth}" for name, radius, depth in cases)), rows)
 
 
+def short_limits(cases: Sequence[tuple[str, float, int]], seeds: int) -> str:
+    """Show the mean errors of the trees that a limit of one CPU second leaves, with drawn neighbours and without."""
+    rows = []
+    for name, radius, depth in cases:
+        means = []
+        for kicks in (False, True):
+            found = []
+            for seed in range(seeds):
+                problem = Problem.from_data(*loaded(name), radius, depth)
+                with counting_cpu_seconds():
+                    result = solve(problem, time_limit=1.0, random_state=seed, options={"use_kicks": kicks})
+                found.append(result.objective)
+            means.append(f"{np.mean(found):.2f} ({min(found):g}–{max(found):g})")
+        rows.append((name, radius, depth, *means))
+        print(*rows[-1], flush=True)
+    return table(("data", "radius", "depth", f"without, mean of {seeds} seeds (range)", "with"), rows)
+
+
 PARTS = {
     "proofs": lambda: proofs([("bean", RADIUS, 2), ("page", RADIUS, 3), ("segment", RADIUS, 3)], 300),
     "proofs_magic": lambda: proofs([("magic", RADIUS, 3)], 280),
@@ -326,6 +344,11 @@ PARTS = {
     "early_ablation": lambda: early_ablation(
         [("magic", 0.0, 3), ("diabetes", 0.0, 4), ("cylinder-bands", 0.0, 4), ("page", 0.0, 4), ("ionosphere", 0.2, 4)],
         (1, 3),
+    ),
+    "short_limits": lambda: short_limits(
+        [("cylinder-bands", 0.0, 4), ("diabetes", 0.0, 4), ("ionosphere", 0.0, 4), ("diabetes", 0.05, 4)]
+        + [("ionosphere", 0.2, 4), ("segment", 0.0, 4), ("segment", RADIUS, 4)],
+        8,
     ),
     "ablation": lambda: ablation([("diabetes", 0.07, 3), ("page", RADIUS, 2), ("segment", 0.0, 3)], 15.0),
 }

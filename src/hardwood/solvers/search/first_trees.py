@@ -58,7 +58,7 @@ def bound_first(run: Run) -> None:
 
 
 def find_greedy_trees(model: SearchModel, options: _core.SearchOptions, run: Run) -> list[IndexTree]:
-    """Report greedy trees and, where a proof may take long, what no model can do without; return starts to improve."""
+    """Report greedy trees; return starts to improve."""
     problem = model.problem
     has_looked = looks_first(problem)
     if model.depth == 2 and not has_looked:
@@ -67,12 +67,16 @@ def find_greedy_trees(model: SearchModel, options: _core.SearchOptions, run: Run
         return []
     if _is_large(model) and model.core.shares_nothing and not _is_easy(model):
         _descend_on_sample(problem, options, run)
-    greedy = [] if has_looked or run.should_stop() else greedy_trees(model, options, run)
-    if not has_looked and run.bound <= run.problem.leaf_penalty and not run.should_stop():
+    return [] if has_looked or run.should_stop() else greedy_trees(model, options, run)
+
+
+def bound_any_model(model: SearchModel, run: Run) -> None:
+    """Report what no model can do without, where a proof may take long and it is not known yet."""
+    is_due = model.depth > 2 and not looks_first(model.problem)
+    if is_due and run.bound <= run.problem.leaf_penalty and not run.should_stop():
         bound = matching_bound(run.problem, run.budget(*ROOT_BOUND_BUDGET))
         run.report(bound=bound + run.problem.leaf_penalty)
         run.trusted_bound = run.bound
-    return greedy
 
 
 def may_improve(model: SearchModel) -> bool:

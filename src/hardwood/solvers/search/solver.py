@@ -18,6 +18,7 @@ from hardwood.solvers.options import AnyOf, Flag, Nothing, Option, RisingShares,
 from hardwood.solvers.registry import Solver, register
 from hardwood.solvers.run import Run
 from hardwood.solvers.search.first_trees import (
+    bound_any_model,
     bound_first,
     find_greedy_trees,
     improve_first_trees,
@@ -104,12 +105,15 @@ class SearchSolver(Solver):
         options = core_options(run.options)
         if run.checkpoint is not None or run.client is not None:
             is_scouted = run.checkpoint is not None and run.checkpoint.is_scouted
-            spread_search(run, [] if is_scouted else find_greedy_trees(model, options, run))
+            greedy = [] if is_scouted else find_greedy_trees(model, options, run)
+            bound_any_model(model, run)
+            spread_search(run, greedy)
             return
         greedy = find_greedy_trees(model, options, run)
         if run.should_stop():
             return
         if run.n_jobs == 1 or not may_improve(model):
+            bound_any_model(model, run)
             improve_first_trees(model, greedy, options, run)
             if not run.should_stop():
                 _prove(RootSearch(model, options, run), options)
@@ -126,6 +130,7 @@ class SearchSolver(Solver):
         )
         with closing(scout):
             scout.start()
+            bound_any_model(model, run)
             _prove(RootSearch(model, options, run, scout), options)
 
 
