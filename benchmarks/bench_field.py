@@ -346,8 +346,10 @@ PARTS = {
         (1, 3),
     ),
     "short_limits": lambda: short_limits(
-        [("cylinder-bands", 0.0, 4), ("diabetes", 0.0, 4), ("ionosphere", 0.0, 4), ("diabetes", 0.05, 4)]
-        + [("ionosphere", 0.2, 4), ("segment", 0.0, 4), ("segment", RADIUS, 4)],
+        [
+            *((name, 0.0, 4) for name in ("cylinder-bands", "diabetes", "ionosphere", "segment")),
+            *(("diabetes", 0.05, 4), ("ionosphere", 0.2, 4), ("segment", RADIUS, 4)),
+        ],
         8,
     ),
     "ablation": lambda: ablation([("diabetes", 0.07, 3), ("page", RADIUS, 2), ("segment", 0.0, 3)], 15.0),
