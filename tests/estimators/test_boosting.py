@@ -134,6 +134,17 @@ def test_without_rounds_to_gain_the_prior_is_left() -> None:
     assert best_constant(np.array([1, 1, -1], np.int8), np.ones(3), "exponential") == pytest.approx(np.log(2) / 2)
 
 
+def test_a_drawn_feature_that_is_of_no_use_does_not_end_boosting() -> None:
+    rng = np.random.default_rng(8)
+    X = np.zeros((200, 6))  # five features that tell nothing
+    X[:, 0] = rng.random(200)
+    y = (X[:, 0] > 0.5).astype(int)
+    model = RobustBoostingClassifier(30, attack=0.01, max_features=1, random_state=0).fit(X, y)
+    assert (model.stopped_by_, model.n_estimators_) == ("rounds", 30)
+    useless = RobustBoostingClassifier(30, attack=0.01, max_features=1, random_state=0).fit(X[:, 1:], y)
+    assert useless.stopped_by_ == "no progress"
+
+
 @pytest.mark.parametrize("given", [{}, BLEND])
 def test_early_stopping_keeps_the_rounds_up_to_the_best_on_what_was_held_out(given: dict[str, Any]) -> None:
     X, y = table(1, 300)

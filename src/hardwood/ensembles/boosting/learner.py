@@ -155,16 +155,21 @@ class BoostingRun:
         self.base: FloatArray = np.array([score.base for score in self.scores])
 
     def next_round(self) -> tuple[WeakTree, ...]:
-        """Add a tree to every score; nothing where no tree lowers any loss, or when it is stopped."""
-        try:
-            return () if self.control.stopped else self._next_round()
-        except StoppedError:
-            return ()
+        """Add a tree to every score; nothing where no tree lowers any loss, or when it is stopped.
 
-    def _next_round(self) -> tuple[WeakTree, ...]:
-        weight = self._drawn()
-        features = self._drawn_features()
+        Where features are drawn, that none does says something of these only: others are drawn, until all were.
+        """
         self.rounds_begun += 1
+        left = np.arange(self.problem.n_features)
+        with suppress(StoppedError):
+            while len(left) > 0 and not self.control.stopped:
+                weight, features = self._drawn(), self._drawn_features(left)
+                if trees := self._add_trees(weight, features):
+                    return trees
+                left = np.setdiff1d(left, features)
+        return ()
+
+    def _add_trees(self, weight: FloatArray, features: IntArray) -> tuple[WeakTree, ...]:
         found = []
         for score in self.scores:
             weak = self._fit(score, weight, features)
@@ -219,11 +224,11 @@ class BoostingRun:
         drawn[self.rng.choice(len(weight), count, replace=False)] = 1.0
         return np.asarray(weight * drawn)
 
-    def _drawn_features(self) -> IntArray:
-        p, most = self.problem.n_features, self.learner.max_features
-        if most is None or most >= p:
-            return np.arange(p)
-        return np.sort(self.rng.choice(p, most, replace=False))
+    def _drawn_features(self, left: IntArray) -> IntArray:
+        most = self.learner.max_features
+        if most is None or most >= len(left):
+            return left
+        return np.sort(self.rng.choice(left, most, replace=False))
 
     def _fit(self, score: _Score, weight: FloatArray, features: IntArray) -> WeakTree | None:
         """Return the tree that lowers the loss most, its values shrunk; None if none lowers it."""
