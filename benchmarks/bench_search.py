@@ -51,6 +51,7 @@ SWITCHES = (
     "use_deep_steps",
     "use_shifts",
     "use_kicks",
+    "use_solved",
 )
 ABLATION = (("blood-transfusion", 0.02), ("diabetes", 0.07), ("ionosphere", 0.28), ("banknote-authentication", 0.07))
 WIDTHS = (5, 10, 20, 40, 80, 160)

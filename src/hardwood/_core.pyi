@@ -376,6 +376,7 @@ class SearchOptions:
         use_witness: bool = True,
         use_early_join: bool = True,
         use_blocks: bool = True,
+        use_solved: bool = True,
         use_resplit: bool = True,
         use_late_branching: bool = True,
         use_coarse_scan: bool = True,

@@ -194,6 +194,7 @@ def test_random_options_within_their_ranges_never_change_an_optimum() -> None:
         "use_early_join",
         "use_blocks",
         "use_resplit",
+        "use_solved",
         "use_late_branching",
         "use_coarse_scan",
         "use_doubtful_first",
@@ -537,3 +538,23 @@ def test_better_splits_above_subtrees_only_improve_first_trees() -> None:
         assert costs[1] >= min(optimum, leaf), f"seed {seed}"
         improved += costs[1] < costs[0]
     assert improved > 0
+
+
+def test_subtrees_that_are_remembered_change_no_descent() -> None:
+    for seed in range(60):
+        case = random_case(seed, most=20)
+        rng = np.random.default_rng([seed, 83])
+        core = case.core()
+        cores = [
+            _core.Reoptimiser(core, _core.SearchOptions(use_solved=remembers), _core.Control())
+            for remembers in (False, True)
+        ]
+        for _ in range(4):  # later descents meet what earlier ones solved
+            j = int(rng.integers(len(case.n_ranks)))
+            if case.n_ranks[j] < 2:
+                continue
+            t = int(rng.integers(case.n_ranks[j] - 1))
+            start = np.array([[j, -1, -1], [t, -1, -1], [1, -1, -1], [2, -1, -1], [-1, 0, 1]])
+            for depth, reach in ((3, 2), (4, 3)):
+                anew, known = (one.descend(core, start, depth, reach, 10**9) for one in cores)
+                assert known[0] == anew[0] == cost_of(nested_of(known[1]), case), f"seed {seed}"

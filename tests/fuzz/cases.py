@@ -361,6 +361,7 @@ def _options(rng: random.Random) -> dict[str, Any]:
         "use_early_join",
         "use_blocks",
         "use_resplit",
+        "use_solved",
         "use_late_branching",
         "use_doubtful_first",
         "use_room",

@@ -103,6 +103,7 @@ struct Options
     bool useWitness = true;
     bool useEarlyJoin = true;
     bool useBlocks = true;
+    bool useSolved = true;
     bool useResplit = true;
     bool useLateBranching = true;
     bool useCoarseScan = true;

@@ -117,10 +117,9 @@ Reoptimiser::Arrivals Reoptimiser::weighAt(Tree const &tree, Index node)
     return here;
 }
 
-// Hand the search the samples that reach the node and are not lost elsewhere.
-void Reoptimiser::openAt(Tree const &tree, Index node, Node &search)
+// Hand the search the samples that reach the node and are not lost elsewhere, after `weighAt`.
+void Reoptimiser::openAt(Arrivals const &here, Node &search)
 {
-    auto const here = weighAt(tree, node);
     for (Index i = 0; i < problem_.nSamples; ++i)
     {
         work_.member[i] = weight_[i] > 0 ? 1 : 0;
@@ -232,18 +231,51 @@ Weight Reoptimiser::costAt(Tree const &tree, Index node, Weight cost) const
     return cost - rest;
 }
 
-// Solve the subtree below the node, given the rest of the tree; whether the tree got cheaper.
+// Solve the subtree below the node, given the rest of the tree; whether the tree got cheaper. What was solved before is
+// remembered: of a tree that changed in one place the other subtrees are asked for again, and all of them at the end.
 bool Reoptimiser::replaceAt(Tree &tree, Index node, Weight &cost, Index reach, Index effort)
+{
+    auto const here = weighAt(tree, node);
+    auto const present = costAt(tree, node, cost);
+    auto const key = keyOfWeights(reach);
+    auto const known = solved_.find(key);
+    auto const isKnown = remembers() && known != solved_.end() && present <= known->second.below;
+    if (!isKnown)
+    {
+        auto const best = solveAt(here, reach, effort, present);
+        if (work_.shouldStop() || !remembers())
+            return best && takeIfCheaper(tree, tree.withSubtree(node, *best), cost);
+        if (solved_.size() >= mostSolved)
+            solved_.clear();
+        solved_[key] = {present, best};
+    }
+    auto const &best = solved_[key].best;
+    return best && takeIfCheaper(tree, tree.withSubtree(node, *best), cost);
+}
+
+// The best subtree for the weights that were taken, if it costs less than the cutoff.
+std::optional<Tree> Reoptimiser::solveAt(Arrivals const &here, Index reach, Index effort, Weight cutoff)
 {
     auto *&search = node_[static_cast<std::size_t>(reach)];
     if (search == nullptr)
         search = &work_.root(reach);
-    openAt(tree, node, *search);
+    openAt(here, *search);
     work_.setEffort(effort);
-    auto const present = costAt(tree, node, cost);
-    if (search->solve(present, false) >= present)
-        return false;
-    return takeIfCheaper(tree, tree.withSubtree(node, search->best()), cost);
+    return search->solve(cutoff, false) < cutoff ? std::optional(search->best()) : std::nullopt;
+}
+
+// A number for the weights that were taken and the reach; two that are alike by chance cost a better tree, nothing
+// else.
+std::uint64_t Reoptimiser::keyOfWeights(Index reach) const
+{
+    auto key = static_cast<std::uint64_t>(reach);
+    for (Index i = 0; i < problem_.nSamples; ++i)
+    {
+        key ^= static_cast<std::uint64_t>(weight_[i]) + (static_cast<std::uint64_t>(i) << 32);
+        key *= 0x9E3779B97F4A7C15U;
+        key ^= key >> 29;
+    }
+    return key;
 }
 
 std::vector<Index> Reoptimiser::nodesAt(Tree const &tree, Index level)

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <optional>
+#include <unordered_map>
 
 #include "search/node.h"
 
@@ -32,17 +33,29 @@ private:
     std::array<Node *, deepestStep + 1> node_{};  // by depth
     Array<Weight> weight_;
     Array<std::uint8_t> isLost_;
-    std::vector<Weight> change_;      // scratch: what more is lost from each threshold on
+    // What came of a question: the best subtree, if there is one that costs less.
+    struct Solved
+    {
+        Weight below;
+        std::optional<Tree> best;
+    };
+    static constexpr std::size_t mostSolved = 20'000;
+    std::unordered_map<std::uint64_t, Solved> solved_;  // by key of the weights and the reach
+    std::vector<Weight> change_;                        // scratch: what more is lost from each threshold on
     std::vector<std::uint8_t> ends_;  // scratch: whether the rank is a lower end (1), an upper one (2)
 
     template <class Visit>
     void walk(Tree const &tree, Visit visit) const;
     [[nodiscard]] static std::vector<Index> nodesAt(Tree const &tree, Index level);
     [[nodiscard]] Arrivals weighAt(Tree const &tree, Index node);
-    void openAt(Tree const &tree, Index node, Node &search);
+    void openAt(Arrivals const &here, Node &search);
     [[nodiscard]] bool resplitAt(Tree &tree, Index node, Weight &cost, Index onlyFeature);
     [[nodiscard]] bool takeIfCheaper(Tree &tree, Tree replaced, Weight &cost);
     [[nodiscard]] Weight costAt(Tree const &tree, Index node, Weight cost) const;
+    [[nodiscard]] std::uint64_t keyOfWeights(Index reach) const;
+    [[nodiscard]] std::optional<Tree> solveAt(Arrivals const &here, Index reach, Index effort, Weight cutoff);
+    // With a least size of leaves it also matters who is certain.
+    [[nodiscard]] bool remembers() const { return problem_.minLeaf == 0 && work_.options.useSolved; }
     [[nodiscard]] bool replaceAt(Tree &tree, Index node, Weight &cost, Index reach, Index effort);
     [[nodiscard]] bool improve(Tree &tree, Weight &cost, Index depth, Index reach, Index effort);
 

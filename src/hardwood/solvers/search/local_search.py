@@ -36,11 +36,11 @@ MOST_DEEP = 8
 RESTARTS = (2, 10)
 """Random roots at depth 3, and times the square of the depth less 2 below that."""
 
-KICKS, KICKED = 5, 3
+KICKS, KICKED = 15, 3
 """Above depth 3, times the square of the depth less 2: how many neighbours are drawn of the best trees that were found;
 and of how many trees."""
 
-ROOTS_OF_ROUND, KICKS_OF_ROUND, DEEP_OF_ROUND, MOST_ROUNDS = 10, 5, 4, 1000
+ROOTS_OF_ROUND, KICKS_OF_ROUND, DEEP_OF_ROUND, MOST_ROUNDS = 10, 10, 4, 1000
 """Random roots of a round of looking further, neighbours of the best trees, the best that came of both and take deep
 steps, and rounds at most."""
 

@@ -28,6 +28,7 @@ CORE_OPTIONS = (
     Option("use_witness", True, Flag(), "whether the last cheap tree is priced before a range of splits is bounded"),
     Option("use_early_join", True, Flag(), "whether a range is given up before all features are scanned"),
     Option("use_blocks", True, Flag(), "whether samples are counted by blocks where no box reaches two sides"),
+    Option("use_solved", True, Flag(), "whether subtrees that were re-optimised are not asked for again"),
     Option("use_resplit", True, Flag(), "whether first trees are improved by better splits above their subtrees"),
     Option("use_late_branching", True, Flag(), "whether thresholds that need branching wait for all others"),
     Option("use_coarse_scan", True, Flag(), "whether samples of large tables are counted by blocks of ranks"),
