@@ -34,9 +34,8 @@ from hardwood.solvers.result import EndReason, Status
 from hardwood.solvers.search import helping, spread
 from hardwood.solvers.search.ledger import Ledger
 from hardwood.solvers.search.local_search import MOST_DEEP, LocalSearch
-from hardwood.solvers.search.model import SearchModel
 from hardwood.solvers.search.solver import SearchSolver
-from hardwood.solvers.search.station import Commission, Duty, Station
+from hardwood.solvers.search.station import Commission, Duty, Models, Station
 from hardwood.solvers.solve import SolverFailureWarning
 from proofs.test_proofs import places
 
@@ -294,8 +293,8 @@ def piece_of(path: Path, problem: Problem) -> Piece:
     with open_checkpoint(Checkpoint(path), problem) as saved:
         options = {option.name: option.default for option in SearchSolver.options}
         (stream,) = saved.streams_to_go_on_with()
-        models = (SearchModel.of(problem), saved.model)
-        station = Station(Commission(problem, options, 0, writes_proof=True), models, *stream)
+        commission = Commission(problem, options, 0, writes_proof=True)
+        station = Station(commission, Models(commission, saved.model), *stream)
         parts = [(j, 0, station._core.n_candidates(j)) for j in range(problem.n_features)]
         best = saved.model.in_parts(saved.objective)
         station.begin(Duty(parts, best // 2, best))

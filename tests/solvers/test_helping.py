@@ -23,7 +23,7 @@ from hardwood.solvers.search.helping import FIRST_PLACE, Help, Question, Questio
 from hardwood.solvers.search.ledger import Keepers, Ledger, around
 from hardwood.solvers.search.model import SearchModel
 from hardwood.solvers.search.solver import SearchSolver
-from hardwood.solvers.search.station import Commission, Duty, News, Station
+from hardwood.solvers.search.station import Commission, Duty, Models, News, Station
 from hardwood.solvers.search.team import Threads
 from hardwood.tree.index_tree import IndexTree
 
@@ -96,7 +96,7 @@ def stations_of(problem: Problem, path: Path) -> Iterator[tuple[SavedSearch, Sta
     options = {option.name: option.default for option in SearchSolver.options}
     with open_checkpoint(Checkpoint(path), problem) as saved:
         commission = Commission(problem, options, 0, writes_proof=True)
-        models = (SearchModel.of(problem), saved.model)
+        models = Models(commission, saved.model)
         asker, *helpers = (Station(commission, models, k) for k in range(3))
         yield saved, asker, helpers
 

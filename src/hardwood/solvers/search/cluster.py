@@ -27,6 +27,7 @@ from hardwood.solvers.search.seats import (
     do_slice,
     end_help,
     end_search,
+    prepare,
     take_back,
     take_help,
     tell_cost,
@@ -93,6 +94,12 @@ class Workers:
         self._failures = 0
         self._rings = threading.Event()
         self._silent: dict[str, float] = {}  # by address, until when it is not asked
+        self._prepared = [self._begun(slot.address, prepare, self._search) for slot in self._at_once()]
+
+    def _at_once(self) -> list[_Slot]:
+        """Return a station of each worker that is there already."""
+        self.slots()
+        return list({slot.address: slot for slot in self._slots.values()}.values())
 
     def slots(self) -> list[str]:
         """Return the stations that there are now."""
@@ -170,20 +177,21 @@ class Workers:
                 self._states[slot.offered] = state
             state = self._states[slot.offered]
         task = Slice(self._search, name, slot.stream, slot.turn, slot.offered, state, self._best, seconds, duty)
-        if self._data is None:
-            self._data = self._waited_for(
-                ANSWER, self._client.scatter, self._commission, workers=[slot.address], hash=False
-            )
-            if self._data is None:
-                self._silent[slot.address] = time.monotonic() + SILENCE
-        if self._data is not None:
-            slot.future = self._asked(
-                self._client.submit, do_slice, self._data, task, workers=[slot.address], pure=False, retries=0
-            )
+        slot.future = self._begun(slot.address, do_slice, task)
         if slot.future is None:
             self._drop(self._slots.pop(name))  # others are given what it was to do
             return
         slot.future.add_done_callback(lambda _: self._rings.set())
+
+    def _begun(self, address: str, call: Callable[..., Any], *arguments: Any) -> Any:
+        """Let a worker, which is sent the data if it has to be, begin a task; None if it cannot be reached."""
+        if self._data is None:
+            self._data = self._waited_for(ANSWER, self._client.scatter, self._commission, workers=[address], hash=False)
+            if self._data is None:
+                self._silent[address] = time.monotonic() + SILENCE
+                return None
+        submit = self._client.submit
+        return self._asked(submit, call, self._data, *arguments, workers=[address], pure=False, retries=0)
 
     def news(self, seconds: float, *, writes: bool) -> list[tuple[str, int, News]]:
         """Return what is new, after so many seconds at most."""
@@ -268,7 +276,7 @@ class Workers:
             if slot.future is not None:
                 self._asked(slot.future.cancel)
         self._answers(ANSWER, None, end_search)
-        self._data = None
+        self._data, self._prepared = None, []
 
 
 def _what_breaks() -> tuple[type[BaseException], ...]:

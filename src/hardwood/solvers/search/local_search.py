@@ -220,8 +220,8 @@ class LocalSearch:
             self._n_improved = n_before
             self._note_known()
         first = number + n_before * n_shares
-        shallow = islice(chain(self._known_starts(greedy), self._random_starts()), first, None, n_shares)
         most, effort = -(-MOST_DEEP // n_shares), EFFORT // n_shares
+        shallow = islice(chain(self._known_starts(greedy), self._random_starts(effort)), first, None, n_shares)
         if not self.takes_deep_steps or (self._shifts is None and not self._takes_kicks):
             self._improve_all(chain(shallow, self._deep_starts(most, effort)))
             return
@@ -302,13 +302,13 @@ class LocalSearch:
         """Return so many for a depth of 3, and more below, where there are more upper splits."""
         return number * (self.model.depth - REACH) ** 2
 
-    def _random_starts(self) -> Iterator[StartRows]:
-        """Yield splits on random end points, with plain leaves that the descent replaces."""
+    def _random_starts(self, effort: int) -> Iterator[StartRows]:
+        """Yield splits on random end points, with plain leaves that the descent replaces, while little was scanned."""
         restarts = self.run.options["restarts"]
         if restarts is None:
             restarts = self._per_depth(RESTARTS[self.model.depth > DEEP_REACH])
         for _ in range(restarts):
-            if self._effort() > EFFORT:
+            if self._effort() > effort:
                 return
             yield random_root(self.model, self.random), REACH
 

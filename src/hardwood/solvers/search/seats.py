@@ -13,8 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from hardwood.solvers.search.helping import Help, Question, RootPart
-from hardwood.solvers.search.model import SearchModel
-from hardwood.solvers.search.station import TOLD, Commission, Duty, News, Station
+from hardwood.solvers.search.station import TOLD, Commission, Duty, Models, News, Station
 
 LEASE = 30.0
 """Seconds that a station searches on after its last slice."""
@@ -38,7 +37,7 @@ class _Seat:
 
 _LOCK = threading.Lock()
 _SEATS: dict[tuple[str, str], _Seat] = {}
-_MODELS: dict[str, tuple[SearchModel, SearchModel]] = {}
+_MODELS: dict[str, Models] = {}
 _watcher: threading.Thread | None = None
 
 
@@ -68,6 +67,18 @@ class SliceNews:
     turn: int
     news: News
     seconds: float = 0.0
+
+
+def prepare(commission: Commission, search: str) -> None:
+    """Get ready for the first slice of a search."""
+    with _LOCK:
+        _models_of(commission, search)
+
+
+def _models_of(commission: Commission, search: str) -> Models:
+    if search not in _MODELS:
+        _MODELS[search] = commission.models()
+    return _MODELS[search]
 
 
 def do_slice(commission: Commission, task: Slice) -> SliceNews:
@@ -120,9 +131,8 @@ def _seat_for(commission: Commission, task: Slice) -> _Seat | None:
             _SEATS.pop(key).station.close()
         if task.duty is None:
             return None
-        if task.search not in _MODELS:
-            _MODELS[task.search] = commission.models()
-        _SEATS[key] = _Seat(Station(commission, _MODELS[task.search], task.fresh, task.state), _own_worker())
+        models = _models_of(commission, task.search)
+        _SEATS[key] = _Seat(Station(commission, models, task.fresh, task.state), _own_worker())
         if _watcher is None:
             _watcher = threading.Thread(target=_watch, daemon=True)
             _watcher.start()

@@ -94,6 +94,10 @@ class SearchSolver(Solver):
         if problem.max_depth == 0:
             run.report(bound=run.best_objective)
             return
+        if run.checkpoint is not None and run.checkpoint.is_scouted:  # what comes first was done in an earlier sitting
+            run.resolution = run.checkpoint.model.resolution
+            spread_search(run, list)
+            return
         model, lean = _modelled(problem, run, self.needs_ranks(run))
         run.resolution = model.resolution
         if not looks_first(problem):  # there a greedy tree is known already
@@ -104,10 +108,8 @@ class SearchSolver(Solver):
                 return
         options = core_options(run.options)
         if run.checkpoint is not None or run.client is not None:
-            is_scouted = run.checkpoint is not None and run.checkpoint.is_scouted
-            greedy = [] if is_scouted else find_greedy_trees(model, options, run)
-            bound_any_model(model, run)
-            spread_search(run, greedy)
+            # What no model can do without was asked before.
+            spread_search(run, lambda: find_greedy_trees(model, options, run))
             return
         greedy = find_greedy_trees(model, options, run)
         if run.should_stop():

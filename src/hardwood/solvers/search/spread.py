@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -26,7 +26,7 @@ from hardwood.solvers.search.local_search import Looked
 from hardwood.solvers.search.model import SearchModel
 from hardwood.solvers.search.options import core_options
 from hardwood.solvers.search.root import EARLY, POLL, stages_of
-from hardwood.solvers.search.station import MOST_ROOTS, TOLD, Commission, Duty, News, Streams, Told
+from hardwood.solvers.search.station import MOST_ROOTS, TOLD, Commission, Duty, Models, News, Streams, Told
 from hardwood.solvers.search.team import Team, Threads
 from hardwood.tree.conversion import place
 from hardwood.tree.index_tree import IndexTree
@@ -46,28 +46,30 @@ NEAR = (1, 16)
 found sooner on banknote-authentication .09 at depth 4 (10.7 to 9.2 CPU s) and wine .03 at depth 3 (3.2 to 3.0), for
 which they were chosen; diabetes .07 at depth 4 stays as it is, banknote .07 takes 5.5 instead of 5.1."""
 
+SHORTEST_WAIT, LONGEST_WAIT = 0.005, 0.04
+"""Seconds after which stations are asked for work again while another one has none; twice as many each time."""
+
 MOST_SCOUTS = 4
 """So many stations look for first trees, each from other starts; there are six of these at depth 3, and some dozens
 below."""
 
 
-def spread_search(run: Run, greedy: Sequence[IndexTree]) -> None:
-    """Search with a checkpoint, a cluster or both, from greedy trees."""
+def spread_search(run: Run, grow: Callable[[], Sequence[IndexTree]]) -> None:
+    """Search with a checkpoint, a cluster or both, from greedy trees, which are grown while the stations get ready."""
     saved: SavedSearch | None = run.checkpoint
     commission = Commission(run.asked, run.options, run.random_state, saved is not None)
     model = SearchModel.of(run.asked) if saved is None else saved.model
     streams = Streams() if saved is None else Streams(saved.first_free_stream, saved.streams_to_go_on_with())
     if run.client is None:
-        own = SearchModel.of(run.asked) if saved is not None else model
         if saved is not None:
             saved.count_work(run.n_jobs)
-        team: Team = Threads(commission, (own, model), run.n_jobs, streams)
+        team: Team = Threads(commission, Models(commission, model), run.n_jobs, streams)
     else:
         from hardwood.solvers.search.cluster import Workers
 
         team = Workers(run.client, commission, streams)
     with closing(team):
-        _Spread(model, run, team, saved, greedy).prove()
+        _Spread(model, run, team, saved, grow()).prove()
 
 
 class _Spread:
@@ -85,6 +87,8 @@ class _Spread:
         self.best = model.in_parts(run.best_objective)
         self.doing: dict[str, Duty] = {}
         self.queue: list[RootPart] = []
+        self.served: set[str] = set()  # stations that had a share of the queue in this stage
+        self.wait = POLL
         self.told: deque[tuple[str, Told]] = deque(maxlen=TOLD)
         self.n_told, self.heard = 0, dict[str, int]()  # how many were told, and by slot how many were then
         self.questions = Questions()
@@ -123,6 +127,7 @@ class _Spread:
     def _settle(self, share: float) -> bool:
         """Settle all of the root below a share of the incumbent; whether that was finished."""
         self.queue = self._in_pieces(self.ledger.open_parts(self._target(share)))
+        self.served.clear()
         self.is_late = share > EARLY
         self._put_first()
         while True:
@@ -137,7 +142,7 @@ class _Spread:
                 if self.run.options["effort"] is not None and self.has_given_up:
                     return False
             self._hand_out(target)
-            self._collect(POLL, writes=self.saved is None or self.saved.is_due)
+            self._collect(self.wait, writes=self.saved is None or self.saved.is_due)
             self.run.progress(settled=self.ledger.settled_share(target))
 
     def _left_open(self, target: int) -> list[RootPart]:
@@ -201,15 +206,25 @@ class _Spread:
         while idle and self.promising:
             self._give_parts(idle.pop(0), [self.promising.pop(0)], target)
         if not idle:
+            self.wait = POLL
             return
         self.queue = self.ledger.open_parts(target, self.queue) if self.queue else self._taken_back()
         while idle and self.queue:
             slot = idle.pop(0)
-            n = -(-len(self.queue) // len(slots))  # the others, too, will come for some
+            n = -(-len(self.queue) // (1 + len(idle) + self._n_expected()))
             parts = sorted(self.queue, key=partial(self.keepers.strangeness, slot))[:n]
             self.queue = [part for part in self.queue if part not in parts]
+            self.served.add(slot)
             self._give_parts(slot, parts, target)
         self._let_help(idle)
+        self.wait = POLL if not idle else SHORTEST_WAIT if self.wait >= POLL else min(2 * self.wait, LONGEST_WAIT)
+
+    def _n_expected(self) -> int:
+        """Return how many stations at the root will come for their share of the queue, which they had none of yet.
+
+        Who comes later, or again, is given half of what another one has not begun.
+        """
+        return sum(duty.is_at_root and slot not in self.served for slot, duty in self.doing.items())
 
     def _let_scout(self, idle: list[str]) -> None:
         """Let stations without work look for first trees, each from its share of the starts; they are taken off."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -59,11 +60,23 @@ class Commission:
     random_state: int
     writes_proof: bool
 
-    def models(self) -> tuple[SearchModel, SearchModel]:
-        """Return the problem for the search for trees, and for the proof."""
-        model = SearchModel.of(self.problem)
-        plain = SearchModel.of(self.problem, PlainRanks.of(self.problem)) if self.writes_proof else model
-        return model, plain
+    def models(self) -> Models:
+        """Return the problem as the core sees it."""
+        ranks = PlainRanks.of(self.problem) if self.writes_proof else None
+        return Models(self, SearchModel.of(self.problem, ranks))
+
+
+@dataclass
+class Models:
+    """The problem as the core sees it, for the proof (`plain`) and for the search for trees, which may be over."""
+
+    commission: Commission
+    plain: SearchModel
+
+    @cached_property
+    def own(self) -> SearchModel:
+        """The problem in its own ranks."""
+        return SearchModel.of(self.commission.problem) if self.commission.writes_proof else self.plain
 
 
 @dataclass(frozen=True)
@@ -174,13 +187,11 @@ class Station:
     With the state of an earlier station it goes on with that one's stream.
     """
 
-    def __init__(
-        self, commission: Commission, models: tuple[SearchModel, SearchModel], stream: int, state: bytes = b""
-    ) -> None:
+    def __init__(self, commission: Commission, models: Models, stream: int, state: bytes = b"") -> None:
         self.commission = commission
         self.stream = stream
         self.control = _core.Control()
-        self._model, self._plain = models
+        self._models, self._plain = models, models.plain
         self._log = _core.ProofLog(numbers_of_samples(self._plain)) if commission.writes_proof else None
         options = core_options(commission.options)
         self._core = _core.RootSearch(self._plain.core, options, self._plain.depth, 1, self.control, self._log)
@@ -289,7 +300,7 @@ class Station:
         note = self._found.append
         return Scout(
             lambda run, _: improve_first_trees(
-                self._model,
+                self._models.own,
                 duty.greedy,
                 options,
                 run,

@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from hardwood.solvers.search.helping import Help, Question, RootPart
-from hardwood.solvers.search.model import SearchModel
-from hardwood.solvers.search.station import Commission, Duty, News, Station, Streams
+from hardwood.solvers.search.station import Commission, Duty, Models, News, Station, Streams
 
 
 class Team(Protocol):
@@ -50,9 +49,7 @@ class Team(Protocol):
 class Threads:
     """Stations in threads of this process."""
 
-    def __init__(
-        self, commission: Commission, models: tuple[SearchModel, SearchModel], n: int, streams: Streams
-    ) -> None:
+    def __init__(self, commission: Commission, models: Models, n: int, streams: Streams) -> None:
         self._stations = {str(k): Station(commission, models, *streams.take()) for k in range(n)}
         self._busy: set[str] = set()
 
