@@ -33,6 +33,9 @@ SAMPLE_DESCENTS = 120_000_000
 SAMPLE_EFFORT = 5 * 10**9
 """Samples that the proof of that part may scan."""
 
+NO_STARTS: Looked = (0, 1)
+"""How far a search for trees is that local search has not begun, but for which all before it was done."""
+
 
 def looks_first(problem: Problem) -> bool:
     """Whether a greedy tree is grown before anything else: on tables so large that ranking them takes seconds."""
@@ -107,7 +110,7 @@ def improve_first_trees(
         return
     # Without an attacker local search is faster than a proof for a sample: two classes start from greedy trees of all
     # samples, more of them from what local search found for some.
-    is_first = share[0] == 0 and looked[0] == 0
+    is_first = share[0] == 0 and looked == (0, 0)
     if is_first and _is_large(model) and (model.depth == 2 or not model.core.shares_nothing or looks_first(problem)):
         _start_from_sample(problem, run)
         if looks_first(problem):
@@ -116,6 +119,8 @@ def improve_first_trees(
     if is_first and not is_late and run.best_index_tree is not None and not run.should_stop():
         # A tree for some samples has the right features, but not the thresholds that are best for all.
         run.report(tree_of(polished(rows_of(run.best_index_tree), model, options, run)[1]))
+    if is_first and on_looked is not None and not run.should_stop():
+        on_looked(NO_STARTS)
     if model.depth > 2 and not run.should_stop():
         shifts = Shifts(model) if run.options["use_shifts"] else None
         local = LocalSearch(model, options, run, [run.random_state], n_threads, permits, on_found, on_looked, shifts)
