@@ -10,7 +10,8 @@ left alone, its answer too, and its proof is checked. ``python -m benchmarks kil
 
 Work is CPU seconds of whatever searches, from the moment on when it had imported everything and had the data: the
 process itself, or the worker and the process that watches it. Lost work is what all sittings together needed more than
-one sitting, per kill, as a share of that one sitting. With a folder the benchmark, too, goes on where it was stopped.
+one sitting (the median of three), per kill, as a share of that one sitting. With a folder the benchmark, too, goes on
+where it was stopped.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import hardwood_checker
@@ -44,6 +46,7 @@ COLUMNS = ("instance", "killed", "kills", "CPU s of one sitting", "CPU s of all 
 HERE = "127.0.0.1"
 """Nobody outside has to reach these servers."""
 FAILED = 3
+TIMES_ALONE = 3
 FOLDER = "HARDWOOD_PROOFS"
 """The variable that names the folder where proofs are kept."""
 
@@ -240,10 +243,17 @@ class Notes:
 
 @cache
 def left_alone(text: str, on_cluster: bool) -> tuple[str, float]:
-    """Return the answer of a search that nobody kills, and its CPU seconds."""
+    """Return the answer of searches that nobody kills, and their CPU seconds, the median."""
     notes = Notes(f"{text} alone on a cluster" if on_cluster else f"{text} alone")
-    if notes.known:
-        return notes.known["answer"], notes.known["used"]
+    answers, used = list(notes.known.get("answers", [])), list(notes.known.get("used", []))
+    while len(used) < TIMES_ALONE:
+        answer, seconds = _one_alone(text, on_cluster)
+        answers, used = [*answers, answer], [*used, seconds]
+        notes.keep(answers=answers, used=used)
+    return " or ".join(sorted(set(answers))), median(used)
+
+
+def _one_alone(text: str, on_cluster: bool) -> tuple[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         party = Party(text, Path(folder) / "alone.hwp", on_cluster)
         party.begin()
@@ -253,7 +263,6 @@ def left_alone(text: str, on_cluster: bool) -> tuple[str, float]:
             _ = party.used
         answer, used = party.answer(), party.used
         party.end()
-    notes.keep(answer=answer, used=used)
     return answer, used
 
 
@@ -268,8 +277,8 @@ def kills(text: str, of: str = "process", n: int = 10, apart: float = 1.0, seed:
         if not notes.known:
             path.unlink(missing_ok=True)
         party = Party(text, path, on_cluster, notes.known.get("spent", 0.0))
-        lives, answer = notes.known.get("lives", 0), ""
-        while True:
+        lives, answer = notes.known.get("lives", 0), notes.known.get("answer", "")
+        while not answer:
             rng = random.Random(f"{seed} {text} {of} {lives}")
             party.begin()
             assert party.searcher is not None
@@ -284,7 +293,7 @@ def kills(text: str, of: str = "process", n: int = 10, apart: float = 1.0, seed:
                 print(f"  {text}: kill {lives} of the {of} after {party.used:.1f} CPU s in all", flush=True)
             party.lose("searcher" if of == "process" else of)
         spent = party.used
-        notes.keep(lives=lives, spent=spent)
+        notes.keep(lives=lives, spent=spent, answer=answer)
         party.end()
         expected, whole = left_alone(text, on_cluster)
         proof = "kept" if kept else _verdict(path, X, y)
@@ -348,12 +357,12 @@ def verdicts() -> str:
 
 
 PARTS = {
-    "ionosphere": lambda: _several(("ionosphere,0.2,4", "process", 60, 0.8)),
+    "ionosphere": lambda: _several(("ionosphere,0.2,4", "process", 44, 0.7)),
     "ionosphere_cluster": lambda: _several(
-        ("ionosphere,0.2,4", "worker", 10, 5.0), ("ionosphere,0.2,4", "scheduler", 8, 5.0)
+        ("ionosphere,0.2,4", "worker", 10, 3.0), ("ionosphere,0.2,4", "scheduler", 8, 3.5)
     ),
-    "magic": lambda: _several(("magic,-,3", "process", 15, 2.5)),
-    "magic_cluster": lambda: _several(("magic,-,3", "worker", 8, 4.5), ("magic,-,3", "scheduler", 6, 6.0)),
+    "magic": lambda: _several(("magic,-,3", "process", 20, 0.9)),
+    "magic_cluster": lambda: _several(("magic,-,3", "worker", 10, 1.7), ("magic,-,3", "scheduler", 8, 2.0)),
     "wine": lambda: _several(
         *(
             ("wine,0.03,3", of, n, apart)

@@ -29,11 +29,14 @@ from hardwood.proofs.checkpoint import (
     open_checkpoint,
 )
 from hardwood.proofs.members import Piece, note, pack, read_members, read_note
-from hardwood.proofs.writer import write_proof
+from hardwood.proofs.writer import PlainRanks, write_proof
 from hardwood.solvers.result import EndReason, Status
-from hardwood.solvers.search import helping, spread
+from hardwood.solvers.search import first_trees, helping, spread
 from hardwood.solvers.search.ledger import Ledger
 from hardwood.solvers.search.local_search import MOST_DEEP, LocalSearch
+from hardwood.solvers.search.model import SearchModel
+from hardwood.solvers.search.options import core_options
+from hardwood.solvers.search.scout import Scout
 from hardwood.solvers.search.solver import SearchSolver
 from hardwood.solvers.search.station import Commission, Duty, Models, Station
 from hardwood.solvers.solve import SolverFailureWarning
@@ -203,6 +206,34 @@ def test_good_trees_are_not_looked_for_again_and_again(tmp_path: Path) -> None:
         (tmp_path / "other.hwp").write_bytes(b"".join(map(pack, contents)))
         with open_checkpoint(Checkpoint(tmp_path / "other.hwp"), problem) as saved:
             assert saved.is_scouted == (times == 3)
+
+
+def test_a_sitting_without_trees_to_look_for_has_one_model_of_the_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, _, problem = stopped_search(tmp_path / "run.hwp")
+    ranks, whole = list[Any](), solve(problem)
+    of = SearchModel.of
+    monkeypatch.setattr(SearchModel, "of", lambda problem, own=None: ranks.append(own) or of(problem, own))  # type: ignore[func-returns-value]
+    assert solve(problem, checkpoint=tmp_path / "run.hwp").objective == whole.objective
+    assert [type(one) for one in ranks] == [PlainRanks]
+
+
+def test_the_proof_for_a_sample_is_not_lost_with_what_comes_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(SEED)
+    X = rng.random((2500, 3))
+    problem = Problem.from_data(X, (X[:, 0] > 0.5).astype(int), 0.05, 3)
+    done, looked = list[str](), list[Any]()
+    monkeypatch.setattr(first_trees, "_start_from_sample", lambda *_: done.append("sample"))
+    monkeypatch.setattr(LocalSearch, "improve", lambda *_: done.append("improve"))
+    options = {option.name: option.default for option in SearchSolver.options}
+    for before in ((0, 0), first_trees.NO_STARTS, (3, 1000)):
+        run = Scout(lambda *_: None, problem, options, random_state=0, seconds=60, tree=None)._run
+        first_trees.improve_first_trees(
+            SearchModel.of(problem), [], core_options(options), run, looked=before, on_looked=looked.append
+        )
+    assert done == ["sample", "improve", "improve", "improve"]
+    assert looked == [first_trees.NO_STARTS]
 
 
 def long_problem() -> Problem:

@@ -129,9 +129,11 @@ class PlainRanks(NamedTuple):
         n_ranks = np.empty(problem.n_features, np.int64)
         for j in range(problem.n_features):
             both = problem.ends_on(j)
-            values = np.unique(both[np.isfinite(both)])
+            is_finite = np.isfinite(both)
+            values, places = np.unique(both[is_finite], return_inverse=True)
             n_ranks[j] = len(values)
-            ranks[:, :, j] = np.where(both == -np.inf, -1, np.searchsorted(values, both))
+            ranks[:, :, j] = np.where(both == -np.inf, -1, len(values))
+            ranks[:, :, j][is_finite] = places
         return cls(ranks[0], ranks[1], n_ranks)
 
 
