@@ -73,6 +73,7 @@ class _Slot:
     turn: int = 0
     worked: float = 0.0  # seconds of its slices
     future: Any = None
+    answered: Any = None  # the future before it: Dask is told that it may go after the next one, or that has to wait
     offered: int = -1  # the stream for a new station
     helps: bool = False
 
@@ -178,6 +179,7 @@ class Workers:
             state = self._states[slot.offered]
         task = Slice(self._search, name, slot.stream, slot.turn, slot.offered, state, self._best, seconds, duty)
         slot.future = self._begun(slot.address, do_slice, task)
+        slot.answered = None
         if slot.future is None:
             self._drop(self._slots.pop(name))  # others are given what it was to do
             return
@@ -203,7 +205,7 @@ class Workers:
             future = slot.future
             if future is None or not future.done():
                 continue
-            slot.future = None
+            slot.future, slot.answered = None, future
             answer = self._answer(future)
             if answer is None or answer.stream < 0:
                 self._end_stream(slot)
