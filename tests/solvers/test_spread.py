@@ -193,3 +193,25 @@ def test_a_worker_that_does_not_take_the_data_is_passed_over(client: Any, monkey
     result = solve(problem, client=client)
     assert (result.objective, result.status) == (solve(problem).objective, Status.OPTIMAL)
     assert len(set(asked)) == 2
+
+
+def test_first_trees_that_were_lost_with_a_worker_are_looked_for_again(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, _, problem = problem_of(4)
+    answer, give = cluster_module.Workers._answer, cluster_module.Workers.give
+    shares, losses = list[int](), [None]
+
+    def give_noted(workers: Any, slot: str, duty: Any) -> None:
+        shares.extend([duty.share[0]] if duty.parts is None else [])
+        give(workers, slot, duty)
+
+    monkeypatch.setattr(cluster_module.Workers, "give", give_noted)
+    monkeypatch.setattr(
+        cluster_module.Workers,
+        "_answer",
+        lambda workers, future: losses.pop() if losses else answer(workers, future),
+    )
+    result = solve(problem, client=client)
+    assert (result.objective, result.status) == (solve(problem).objective, Status.OPTIMAL)
+    assert sorted(shares) in ([0, 0, 1], [0, 1, 1])

@@ -209,7 +209,7 @@ class Workers:
             answer = self._answer(future)
             if answer is None or answer.stream < 0:
                 self._end_stream(slot)
-                told.append((name, -1, News(is_done=True)))
+                told.append((name, -1, News(is_done=True, is_lost=True)))
                 continue
             slot.stream, slot.turn = answer.stream, answer.turn
             slot.worked += answer.seconds

@@ -330,8 +330,9 @@ class _Spread:
                 self.doing.pop(slot, None)
                 self.questions.forget(slot)
                 if duty is not None and duty.parts is None:
+                    self.unscouted += [duty.share[0]] if news.is_lost else []
                     self._note_scouted()
-                elif duty is not None:
+                elif duty is not None and not news.is_lost:
                     cutoff = min(duty.target, self._target(1.0))
                     self.has_given_up |= bool(self.ledger.open_parts(cutoff, duty.parts))
                     self.run.stats |= news.counters

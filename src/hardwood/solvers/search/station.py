@@ -146,6 +146,8 @@ class News:
         Good trees that split the root elsewhere than the best one, once trees were looked for.
     is_done : bool
         Whether the duty is done, or nothing more can be done about it.
+    is_lost : bool
+        Whether the duty was lost with its station before it was done.
     counters : dict
         What was done, by depth, once a duty is done.
     """
@@ -158,6 +160,7 @@ class News:
     looked: Looked | None = None
     others: list[tuple[int, IndexTree]] = field(default_factory=list)
     is_done: bool = False
+    is_lost: bool = False
     counters: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
