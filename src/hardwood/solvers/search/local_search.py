@@ -36,13 +36,14 @@ MOST_DEEP = 8
 RESTARTS = (2, 10)
 """Random roots at depth 3, and times the square of the depth less 2 below that."""
 
-KICKS, KICKED = 15, 3
+KICKS, KICKED, KICKING, DEEP_OF_KICKS = 50, 3, 0.25, 2
 """Above depth 3, times the square of the depth less 2: how many neighbours are drawn of the best trees that were found;
-and of how many trees."""
+of how many trees; how many samples may be scanned for it, as a multiple of those before; and how many that came of them
+take deep steps."""
 
-ROOTS_OF_ROUND, KICKS_OF_ROUND, DEEP_OF_ROUND, MOST_ROUNDS = 10, 10, 4, 1000
-"""Random roots of a round of looking further, neighbours of the best trees, the best that came of both and take deep
-steps, and rounds at most."""
+ROOTS_OF_ROUND, KICKS_OF_ROUND, DEEP_OF_ROUND, MOST_ROUNDS = 10, 25, 4, 1000
+"""Random roots of a round of looking further, neighbours of the best trees, the best that came of the former and take
+deep steps, and rounds at most."""
 
 SHIFTS = (1 / 64, 1 / 32, 1 / 16, 1 / 8)
 """Shares of the samples at a split past which its threshold is moved to begin anew from there."""
@@ -200,7 +201,8 @@ class LocalSearch:
         self.control = run.budget(np.inf, TIME[model.depth > DEEP_REACH])
         self.cores = [_core.Reoptimiser(model.core, options, self.control) for _ in range(n_threads)]
         self.permits = threading.Semaphore(n_threads) if permits is None else permits
-        self.random = np.random.default_rng(seed)
+        # How many neighbours are drawn changes no random root.
+        self.random, self.random_of_kicks = np.random.default_rng(seed), np.random.default_rng([*seed, KICKED])
         self._lock = threading.Lock()
         self._found: list[tuple[int, IntArray]] = []
 
@@ -225,10 +227,10 @@ class LocalSearch:
         if not self.takes_deep_steps or (self._shifts is None and not self._takes_kicks):
             self._improve_all(chain(shallow, self._deep_starts(most, effort)))
             return
-        # Half of the deep steps are kept for what comes of the neighbours of the best trees.
-        drawn = self._kicked(self._per_depth(KICKS) // n_shares, effort)
-        nearby = self._round(chain(islice(self._shifted(), ROOTS_OF_ROUND), drawn), most // 2, effort)
-        self._improve_all(chain(shallow, self._deep_starts(-(-most // 2), effort), nearby))
+        # Half of the deep steps are kept for what comes of the neighbours of the best tree.
+        nearby = self._round(islice(self._shifted(), ROOTS_OF_ROUND), most // 2, effort)
+        drawn = self._round(self._kicked(self._per_depth(KICKS) // n_shares), DEEP_OF_KICKS, effort)
+        self._improve_all(chain(shallow, self._deep_starts(-(-most // 2), effort), nearby, drawn))
 
     def look_further(self, effort: int) -> None:
         """Report the best trees found from random roots and near the best one, while fewer samples were scanned."""
@@ -332,8 +334,8 @@ class LocalSearch:
         for _ in range(MOST_ROUNDS):
             if self._effort() > effort:
                 return
-            starts = chain(self._random_roots(ROOTS_OF_ROUND), self._kicked(KICKS_OF_ROUND, effort))
-            yield from self._round(starts, DEEP_OF_ROUND, effort)
+            yield from self._round(self._random_roots(ROOTS_OF_ROUND), DEEP_OF_ROUND, effort)
+            yield from self._round(self._kicked(KICKS_OF_ROUND), DEEP_OF_KICKS, effort)
 
     def _round(self, starts: Iterator[IntArray], n_deep: int, effort: int) -> Iterator[StartRows]:
         """Yield starts, then the best trees that came of them for larger subtrees."""
@@ -355,14 +357,15 @@ class LocalSearch:
     def _takes_kicks(self) -> bool:
         return self.takes_deep_steps and bool(self.run.options["use_kicks"])
 
-    def _kicked(self, most: int, effort: int) -> Iterator[IntArray]:
-        """Yield random neighbours of the best trees, as long as fewer samples were scanned since."""
-        limit = self._effort() + effort
+    def _kicked(self, most: int) -> Iterator[IntArray]:
+        """Yield random neighbours of the best trees, as long as few samples are scanned beside those before."""
+        limit = (1 + KICKING) * self._effort()
         for _ in range(most if self._takes_kicks else 0):
             best = [rows for rows in self._best_found(KICKED) if rows[0, 0] >= 0]
             if not best or self._effort() > limit:
                 return
-            yield kicked(best[int(self.random.integers(len(best)))], self.model, self.random)
+            chosen = best[int(self.random_of_kicks.integers(len(best)))]
+            yield kicked(chosen, self.model, self.random_of_kicks)
 
     def _shifted(self) -> Iterator[IntArray]:
         """Yield neighbours of the best tree, and of a better one as soon as there is one."""

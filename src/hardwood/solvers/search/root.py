@@ -27,8 +27,9 @@ FIRST_SPELL, LATER_SPELLS = 2 * 10**8, 4
 """Samples that a thread scans in a stage, some tenths of a second, before better trees are looked for; and by which
 factor later spells are longer."""
 
-LOOKING = 0.5
-"""How many samples may be scanned for better trees after a spell, as a multiple of it."""
+LOOKING, LOOKING_WIDELY, WIDE_GAP = 0.5, 2.0, 0.5
+"""How many samples may be scanned for better trees after a spell, as a multiple of it; and where the gap is wider than
+this, since there the proof is far from its end."""
 
 LEAST_LOOK, LOOKING_NEARBY = 10**7, 1 / 6
 """At depth 3: samples or blocks that stages must have scanned before better trees are looked for near the best one, and
@@ -185,7 +186,8 @@ class RootSearch:
                 return False
             seed = [self.run.random_state, self._spell]
             local = LocalSearch(self.model, self.options, self.run, seed, self.run.n_jobs)
-            local.look_further(int(LOOKING * self._spell))
+            is_far = self.run.gap > WIDE_GAP
+            local.look_further(int((LOOKING_WIDELY if is_far else LOOKING) * self._spell))
             self.best = min(self.best, self.model.in_parts(self.run.best_objective))
             self._spell *= LATER_SPELLS
         return True
