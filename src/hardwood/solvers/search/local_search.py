@@ -229,7 +229,8 @@ class LocalSearch:
             return
         # Half of the deep steps are kept for what comes of the neighbours of the best tree.
         nearby = self._round(islice(self._shifted(), ROOTS_OF_ROUND), most // 2, effort)
-        drawn = self._round(self._kicked(self._per_depth(KICKS) // n_shares), DEEP_OF_KICKS, effort)
+        n_kicks, n_deep = self._per_depth(KICKS) // n_shares, -(-DEEP_OF_KICKS // n_shares)
+        drawn = self._round(self._kicked(n_kicks), n_deep, effort)
         self._improve_all(chain(shallow, self._deep_starts(-(-most // 2), effort), nearby, drawn))
 
     def look_further(self, effort: int) -> None:
