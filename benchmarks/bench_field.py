@@ -284,7 +284,7 @@ def without(idea: str) -> str:
 def early_ablation(cases: Sequence[tuple[str, float, int]], seconds: Sequence[float]) -> str:
     """Show the errors after some CPU seconds with one of the ideas switched off that find trees early."""
     rows = []
-    for idea in ("", "use_resplit", "use_deep_steps", "use_shifts", "use_kicks", "use_solved"):
+    for idea in ("", "use_resplit", "use_deep_steps", "use_shifts", "use_solved"):
         cells = []
         for name, radius, depth in cases:
             options = {idea: False} if idea else {}
@@ -298,21 +298,21 @@ def early_ablation(cases: Sequence[tuple[str, float, int]], seconds: Sequence[fl
 
 
 def short_limits(cases: Sequence[tuple[str, float, int]], seeds: int) -> str:
-    """Show the mean errors of the trees that a limit of one CPU second leaves, with drawn neighbours and without."""
+    """Show the mean errors of the trees that a limit of one CPU second leaves, by whether subtrees are remembered."""
     rows = []
     for name, radius, depth in cases:
         means = []
-        for kicks in (False, True):
+        for remembers in (False, True):
             found = []
             for seed in range(seeds):
                 problem = Problem.from_data(*loaded(name), radius, depth)
                 with counting_cpu_seconds():
-                    result = solve(problem, time_limit=1.0, random_state=seed, options={"use_kicks": kicks})
+                    result = solve(problem, time_limit=1.0, random_state=seed, options={"use_solved": remembers})
                 found.append(result.objective)
             means.append(f"{np.mean(found):.2f} ({min(found):g}–{max(found):g})")
         rows.append((name, radius, depth, *means))
         print(*rows[-1], flush=True)
-    return table(("data", "radius", "depth", f"without, mean of {seeds} seeds (range)", "with"), rows)
+    return table(("data", "radius", "depth", f"without use_solved, mean of {seeds} seeds (range)", "with"), rows)
 
 
 PARTS = {

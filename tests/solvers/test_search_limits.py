@@ -243,25 +243,3 @@ def test_neighbours_of_a_tree_come_only_once_and_move_only_splits_above_what_is_
         (old,) = set(zip(*tree[:2].tolist(), strict=True)) - set(zip(*rows[:2].tolist(), strict=True))
         assert old in {(tree[0, node], tree[1, node]) for node in upper}
     assert not list(shifts.of(tree))
-
-
-def test_drawn_neighbours_of_a_tree_have_another_split_above_what_is_re_optimised() -> None:
-    rng = np.random.default_rng(37)
-    model = SearchModel.of(Problem.from_data(rng.random((200, 3)), rng.integers(0, 2, 200), 0.02, 4))
-    tree = rows_of(GreedyLearner().grow(model.problem, rng))
-    replaced = set()
-    for _ in range(40):
-        rows = local_search.kicked(tree, model, rng)
-        assert np.array_equal(rows[2:], tree[2:])
-        replaced |= set(np.flatnonzero((rows[:2] != tree[:2]).any(axis=0)).tolist())
-    assert replaced == {0, int(tree[2, 0]), int(tree[3, 0])}
-
-
-@pytest.mark.parametrize("radius", [0.0, 0.05])
-def test_drawn_neighbours_change_no_answer(radius: float) -> None:
-    for seed in range(6):
-        rng = np.random.default_rng([seed, 41])
-        problem = Problem.from_data(rng.random((40, 3)), rng.integers(0, 2, 40), radius, 4)
-        plain, drawn = (solve(problem, "search", options={"use_kicks": kicks}) for kicks in (False, True))
-        assert plain.status is drawn.status is Status.OPTIMAL
-        assert (drawn.objective, drawn.bound) == (plain.objective, plain.bound), f"seed {seed}"

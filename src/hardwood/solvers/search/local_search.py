@@ -36,14 +36,8 @@ MOST_DEEP = 8
 RESTARTS = (2, 10)
 """Random roots at depth 3, and times the square of the depth less 2 below that."""
 
-KICKS, KICKED, KICKING, DEEP_OF_KICKS = 50, 3, 0.25, 2
-"""Above depth 3, times the square of the depth less 2: how many neighbours are drawn of the best trees that were found;
-of how many trees; how many samples may be scanned for it, as a multiple of those before; and how many that came of them
-take deep steps."""
-
-ROOTS_OF_ROUND, KICKS_OF_ROUND, DEEP_OF_ROUND, MOST_ROUNDS = 10, 25, 4, 1000
-"""Random roots of a round of looking further, neighbours of the best trees, the best that came of the former and take
-deep steps, and rounds at most."""
+ROOTS_OF_ROUND, DEEP_OF_ROUND, MOST_ROUNDS = 10, 4, 1000
+"""Random roots of a round of looking further, the best of them that take deep steps, and rounds at most."""
 
 SHIFTS = (1 / 64, 1 / 32, 1 / 16, 1 / 8)
 """Shares of the samples at a split past which its threshold is moved to begin anew from there."""
@@ -145,14 +139,6 @@ def _upper_splits(rows: IntArray, n_levels: int) -> list[int]:
     return found
 
 
-def kicked(rows: IntArray, model: SearchModel, random: np.random.Generator) -> IntArray:
-    """Return a tree with a random split in the place of one above the subtrees that are re-optimised, which stay."""
-    node = int(random.choice(_upper_splits(rows, model.depth - REACH)))
-    other = rows.copy()
-    other[:2, node] = random_root(model, random)[:2, 0]
-    return other
-
-
 Looked = tuple[int, int]
 """How many starts were improved, and how many samples were scanned for that."""
 
@@ -201,8 +187,7 @@ class LocalSearch:
         self.control = run.budget(np.inf, TIME[model.depth > DEEP_REACH])
         self.cores = [_core.Reoptimiser(model.core, options, self.control) for _ in range(n_threads)]
         self.permits = threading.Semaphore(n_threads) if permits is None else permits
-        # How many neighbours are drawn changes no random root.
-        self.random, self.random_of_kicks = np.random.default_rng(seed), np.random.default_rng([*seed, KICKED])
+        self.random = np.random.default_rng(seed)
         self._lock = threading.Lock()
         self._found: list[tuple[int, IntArray]] = []
 
@@ -218,24 +203,22 @@ class LocalSearch:
         """
         number, n_shares = share
         n_before, self._earlier_effort = looked
-        if n_before > 0:
+        known = self.run.best_index_tree
+        if n_before > 0 and known is not None:
             self._n_improved = n_before
-            self._note_known()
+            self._found.append((self.cores[0].cost_of(self.model.core, rows_of(known)), rows_of(known)))
         first = number + n_before * n_shares
         most, effort = -(-MOST_DEEP // n_shares), EFFORT // n_shares
         shallow = islice(chain(self._known_starts(greedy), self._random_starts(effort)), first, None, n_shares)
-        if not self.takes_deep_steps or (self._shifts is None and not self._takes_kicks):
+        if self._shifts is None or not self.takes_deep_steps:
             self._improve_all(chain(shallow, self._deep_starts(most, effort)))
             return
         # Half of the deep steps are kept for what comes of the neighbours of the best tree.
         nearby = self._round(islice(self._shifted(), ROOTS_OF_ROUND), most // 2, effort)
-        n_kicks, n_deep = self._per_depth(KICKS) // n_shares, -(-DEEP_OF_KICKS // n_shares)
-        drawn = self._round(self._kicked(n_kicks), n_deep, effort)
-        self._improve_all(chain(shallow, self._deep_starts(-(-most // 2), effort), nearby, drawn))
+        self._improve_all(chain(shallow, self._deep_starts(-(-most // 2), effort), nearby))
 
     def look_further(self, effort: int) -> None:
-        """Report the best trees found from random roots and near the best one, while fewer samples were scanned."""
-        self._note_known()
+        """Report the best trees found from more random roots, as long as fewer samples were scanned."""
         self._improve_all(self._further_starts(effort))
 
     def look_nearby(self, most: int) -> None:
@@ -244,11 +227,6 @@ class LocalSearch:
         They are counted as a proof counts them.
         """
         self._improve_all(self._nearby_starts(most))
-
-    def _note_known(self) -> None:
-        """Take the best tree that is known for one that was found."""
-        if (known := self.run.best_index_tree) is not None:
-            self._found.append((self.cores[0].cost_of(self.model.core, rows_of(known)), rows_of(known)))
 
     def _improve_all(self, starts: Iterator[StartRows]) -> None:
         if len(self.cores) == 1:
@@ -301,48 +279,39 @@ class LocalSearch:
                 return
             yield rows_of(tree), REACH
 
-    def _per_depth(self, number: int) -> int:
-        """Return so many for a depth of 3, and more below, where there are more upper splits."""
-        return number * (self.model.depth - REACH) ** 2
-
     def _random_starts(self, effort: int) -> Iterator[StartRows]:
         """Yield splits on random end points, with plain leaves that the descent replaces, while little was scanned."""
         restarts = self.run.options["restarts"]
         if restarts is None:
-            restarts = self._per_depth(RESTARTS[self.model.depth > DEEP_REACH])
+            restarts = RESTARTS[self.model.depth > DEEP_REACH] * (self.model.depth - 2) ** 2
         for _ in range(restarts):
             if self._effort() > effort:
                 return
             yield random_root(self.model, self.random), REACH
 
-    def _deep_starts(self, most: int, effort: int, since: int = 0) -> Iterator[StartRows]:
-        """Yield the best trees that were found since then, for larger subtrees; the first one in any case."""
+    def _deep_starts(self, most: int, effort: int) -> Iterator[StartRows]:
+        """Yield the best trees that were found, of different costs, for larger subtrees; the first one in any case."""
         if not self.takes_deep_steps:
             return
         limit = self._effort() + effort
-        for k, rows in enumerate(self._best_found(most, since)):
+        best = dict(self._found)
+        for k, cost in enumerate(sorted(best)[:most]):
             if k > 0 and self._effort() > limit:
                 return
-            yield rows, DEEP_REACH
-
-    def _best_found(self, most: int, since: int = 0) -> list[IntArray]:
-        """Return the best trees, of different costs, of those that were found since so many were."""
-        best = dict(self._found[since:])
-        return [best[cost] for cost in sorted(best)[:most]]
+            yield best[cost], DEEP_REACH
 
     def _further_starts(self, effort: int) -> Iterator[StartRows]:
-        """Yield random roots and neighbours of the best trees, and of each round the best trees again."""
+        """Yield random roots, and of each round the best trees again."""
         for _ in range(MOST_ROUNDS):
             if self._effort() > effort:
                 return
             yield from self._round(self._random_roots(ROOTS_OF_ROUND), DEEP_OF_ROUND, effort)
-            yield from self._round(self._kicked(KICKS_OF_ROUND), DEEP_OF_KICKS, effort)
 
     def _round(self, starts: Iterator[IntArray], n_deep: int, effort: int) -> Iterator[StartRows]:
         """Yield starts, then the best trees that came of them for larger subtrees."""
-        begun = len(self._found)
+        self._found.clear()
         yield from ((rows, REACH) for rows in starts)
-        yield from self._deep_starts(n_deep, effort, begun)
+        yield from self._deep_starts(n_deep, effort)
 
     def _nearby_starts(self, most: int) -> Iterator[StartRows]:
         """Yield neighbours of the best tree, then random roots."""
@@ -353,20 +322,6 @@ class LocalSearch:
 
     def _random_roots(self, most: int) -> Iterator[IntArray]:
         return (random_root(self.model, self.random) for _ in range(most))
-
-    @property
-    def _takes_kicks(self) -> bool:
-        return self.takes_deep_steps and bool(self.run.options["use_kicks"])
-
-    def _kicked(self, most: int) -> Iterator[IntArray]:
-        """Yield random neighbours of the best trees, as long as few samples are scanned beside those before."""
-        limit = (1 + KICKING) * self._effort()
-        for _ in range(most if self._takes_kicks else 0):
-            best = [rows for rows in self._best_found(KICKED) if rows[0, 0] >= 0]
-            if not best or self._effort() > limit:
-                return
-            chosen = best[int(self.random_of_kicks.integers(len(best)))]
-            yield kicked(chosen, self.model, self.random_of_kicks)
 
     def _shifted(self) -> Iterator[IntArray]:
         """Yield neighbours of the best tree, and of a better one as soon as there is one."""
