@@ -348,11 +348,8 @@ PARTS = {
         (1, 3),
     ),
     "short_limits": lambda: short_limits(
-        [
-            *((name, 0.0, 4) for name in ("cylinder-bands", "diabetes", "ionosphere", "segment")),
-            *(("diabetes", 0.05, 4), ("ionosphere", 0.2, 4), ("segment", RADIUS, 4)),
-        ],
-        8,
+        [*((name, 0.0, 4) for name in ("cylinder-bands", "diabetes", "ionosphere", "segment")), ("diabetes", 0.05, 4)],
+        5,
     ),
     "ablation": lambda: ablation([("diabetes", 0.07, 3), ("page", RADIUS, 2), ("segment", 0.0, 3)], 15.0),
 }
