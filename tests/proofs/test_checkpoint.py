@@ -230,7 +230,7 @@ def test_the_proof_for_a_sample_is_not_lost_with_what_comes_after_it(monkeypatch
     for before in ((0, 0), first_trees.NO_STARTS, (3, 1000)):
         run = Scout(lambda *_: None, problem, options, random_state=0, seconds=60, tree=None)._run
         first_trees.improve_first_trees(
-            SearchModel.of(problem), [], core_options(options), run, looked=before, on_looked=looked.append
+            SearchModel.of(problem), list, core_options(options), run, looked=before, on_looked=looked.append
         )
     assert done == ["sample", "improve", "improve", "improve"]
     assert looked == [first_trees.NO_STARTS]

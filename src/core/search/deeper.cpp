@@ -348,6 +348,19 @@ std::array<Index, 2> Deeper::childNumbers() const
     return {numberOf(children_[0]), numberOf(children_[1])};
 }
 
+void Deeper::beginFrom(Node const &other)
+{
+    Node::beginFrom(other);
+    auto const &deeper = static_cast<Deeper const &>(other);
+    for (std::size_t side = 0; side < 2; ++side)
+    {
+        if (deeper.children_[side] == nullptr)
+            continue;
+        makeChild(static_cast<Index>(side));
+        children_[side]->beginFrom(*deeper.children_[side]);
+    }
+}
+
 void Deeper::save(StateWriter &state) const
 {
     Node::save(state);

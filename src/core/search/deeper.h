@@ -77,6 +77,7 @@ public:
     [[nodiscard]] SweepEnd sweep(Index feature, Weight cutoff, Index start) override;
     [[nodiscard]] std::array<Index, 2> childNumbers() const override;
     void makeChild(Index side) override;
+    void beginFrom(Node const &other) override;
     void save(StateWriter &state) const override;
     void load(StateReader &state) override;
 };

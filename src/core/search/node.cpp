@@ -376,6 +376,13 @@ void Node::answer(Weight cost, Tree const &tree)
     found_ = tree;
 }
 
+void Node::beginFrom(Node const &other)
+{
+    shares_.copyFrom(other.shares_);
+    featureOrder_ = other.featureOrder_;
+    width_ = other.width_;
+}
+
 void Node::save(StateWriter &state) const
 {
     memory_.save(state, weight_.view());

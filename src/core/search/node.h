@@ -117,6 +117,11 @@ public:
         auto const own = change(feature);
         std::copy(shares.begin(), shares.end(), own.begin());
     }
+    void copyFrom(Shares const &other)
+    {
+        for (std::size_t j = 0; j < share_.size(); ++j)
+            share_[j] = Array<Share>::copy(other.share_[j].view());
+    }
     [[nodiscard]] Span<Share> change(Index feature)
     {
         mayDiffer_[static_cast<std::size_t>(feature)] = 1;
@@ -433,6 +438,9 @@ public:
     void shareWith(Sharing *sharing) { sharing_ = sharing; }
     // Take over what another node has proven of its thresholds, for the same weights.
     void learnFrom(Node const &other) { memory_.learnFrom(other.memory_); }
+    // Begin as another node has become used to: with its shares, and those of the nodes below, which guide a search and
+    // prove nothing. Not for large tables, of which shares are not all kept.
+    virtual void beginFrom(Node const &other);
     // How the weight of samples is shared where a feature was looked at last: whoever goes on there starts from that.
     [[nodiscard]] Array<Share> copyShares(Index feature) { return shares_.copyOf(feature); }
     void startFrom(Index feature, Span<Share const> shares) { shares_.startFrom(feature, shares); }

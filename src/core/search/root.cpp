@@ -24,6 +24,7 @@ void RootSearch::useThreads(Index nThreads)
 {
     std::lock_guard const lock(mutex_);
     nUsed_ = std::max<Index>(1, nThreads);
+    noteStore();
     changed_.notify_all();
 }
 
@@ -75,6 +76,17 @@ void RootSearch::openWorkers()
             std::rethrow_exception(failure);
 }
 
+// A thread that has not worked so far, because there was something else to do, begins with the shares of the first one
+// at all nodes: to learn those of the root's children anew took as many scans as some features.
+void RootSearch::teachBeginners()
+{
+    if (!isRemembering() || problem_.isLarge() || !workers_.front()->isExperienced())
+        return;
+    for (auto &worker : workers_)
+        if (!worker->isExperienced())
+            worker->beginFrom(*workers_.front());
+}
+
 void RootSearch::start(Weight target, Weight best, std::optional<std::vector<RootPart>> const &parts)
 {
     stop();
@@ -88,6 +100,7 @@ void RootSearch::start(Weight target, Weight best, std::optional<std::vector<Roo
     for (auto &worker : workers_)
         if (worker != workers_.front())
             worker->learnFrom(*workers_.front());
+    teachBeginners();
 
     for (auto &proven : proven_)
         proven.clear();
@@ -103,6 +116,7 @@ void RootSearch::start(Weight target, Weight best, std::optional<std::vector<Roo
         makeItems();
     // Who is stopped while the thresholds of the root are listed knows only some of them: with these, it is not done.
     nItems_ = static_cast<Index>(items_.size()) + (workers_.front()->shouldStop() ? 1 : 0);
+    noteStore();
     nSettled_ = nBusy_ = nSweeping_ = 0;
     nIdle_ = 0;
     nRunning_ = static_cast<Index>(workers_.size());
@@ -179,6 +193,7 @@ std::optional<RootSearch::Item> RootSearch::take(Worker &worker)
                                          [&](auto const &a, auto const &b) { return lateness(a) < lateness(b); });
     auto const item = *chosen;
     items_.erase(chosen);
+    noteStore();
     ownerOf(item) = &worker;
     ++nBusy_;
     nSweeping_ += isLate(item) ? 0 : 1;

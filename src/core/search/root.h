@@ -101,6 +101,8 @@ class RootSearch
         std::vector<std::size_t> nLearned_;    // by feature: entries of `proven_` that it knows
         std::vector<LeftShares> sharesKnown_;  // by feature: those that it began with or left
 
+        static constexpr Index fewAhead = 8;  // fewer candidates are given away only to who waits
+
         void settle(Item const &item);
         // Begin a feature with the shares that whoever was there last ended with, and leave one's own.
         void takeShares(Index feature);
@@ -136,6 +138,9 @@ class RootSearch
             if (isOpen_ && other.isOpen_)
                 node_.learnFrom(other.node_);
         }
+        // Whether it has worked; and how, for one that has not.
+        [[nodiscard]] bool isExperienced() const { return isOpen_ && work_.nScanned() > 0; }
+        void beginFrom(Worker const &other) { node_.beginFrom(other.node_); }
         [[nodiscard]] Workspace const &workspace() const { return work_; }
         [[nodiscard]] bool shouldStop() { return work_.shouldStop(); }
         void setEffort(Index effort) { work_.setEffort(effort); }
@@ -148,6 +153,7 @@ class RootSearch
     std::atomic<Weight> target_{0};
     std::atomic<Index> nIdle_{0};
     std::atomic<bool> isAskedForWork_{false};
+    std::atomic<bool> isStoreEmpty_{false};  // whether nothing but late items is left for who comes next
     std::atomic<bool> isVisitDue_{false};
     ProofLog *proof_;
 
@@ -217,10 +223,12 @@ class RootSearch
         return isSideBySide() && !problem_.sharesNothing && !problem_.isLarge();
     }
     void openWorkers();
+    void teachBeginners();
     void makeItems();
     // A single candidate is mostly one that was put off, and comes last.
     [[nodiscard]] static bool isLate(Item const &item) { return item.end - item.first == 1; }
     [[nodiscard]] bool hasItem() const;
+    void noteStore() { isStoreEmpty_ = nUsed_ > 1 && std::all_of(items_.begin(), items_.end(), isLate); }
     void joinLate();
     [[nodiscard]] std::optional<Item> take(Worker &worker);
     void finish(Item const &item, Index scans, bool isSettled);

@@ -187,16 +187,22 @@ void RootSearch::Worker::load(Span<std::uint8_t const> bytes)
     work_.proof->forgetHelpers();
 }
 
+// Work is given away before anybody has to wait for it, which would last until the next threshold: if nobody comes, it
+// is taken back and goes on where it was left.
 bool RootSearch::Worker::giveAway(Index feature, Index first, Index end)
 {
-    if (root_.nIdle_.load(std::memory_order_relaxed) == 0 && !root_.isAskedForWork_.load(std::memory_order_relaxed))
+    auto const isAhead = root_.isStoreEmpty_.load(std::memory_order_relaxed) && end - first >= fewAhead;
+    if (!isAhead && root_.nIdle_.load(std::memory_order_relaxed) == 0 &&
+        !root_.isAskedForWork_.load(std::memory_order_relaxed))
         return false;
     leaveShares(feature);
     std::lock_guard const lock(root_.mutex_);
-    if (root_.hasItem() || (root_.nIdle_ == 0 && !root_.isAskedForWork_))
+    auto const isWanted = root_.nIdle_ > 0 || root_.isAskedForWork_;
+    if (isWanted ? root_.hasItem() : !(isAhead && root_.isStoreEmpty_))
         return false;
     root_.isAskedForWork_ = false;
     root_.items_.push_back({feature, first, end});
+    root_.noteStore();
     ++root_.nItems_;
     root_.changed_.notify_all();
     return true;

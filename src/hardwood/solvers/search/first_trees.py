@@ -89,7 +89,7 @@ def may_improve(model: SearchModel) -> bool:
 
 def improve_first_trees(
     model: SearchModel,
-    greedy: Sequence[IndexTree],
+    greedy: Callable[[], Sequence[IndexTree]],
     options: _core.SearchOptions,
     run: Run,
     n_threads: int = 1,
@@ -101,6 +101,7 @@ def improve_first_trees(
 ) -> None:
     """Report what a sample of the problem and local search, in threads that get permits, make of first trees.
 
+    The greedy starts are asked for once they are needed: somebody else may still grow them while the sample is solved.
     Where the starts are shared out, each share (its number, and of how many) has others; the sample is in the first.
     `on_found` is called with cost and rows of all that local search finds, `on_looked` with how far it is; a search
     that was stopped goes on where it `looked` last.
@@ -123,8 +124,9 @@ def improve_first_trees(
         on_looked(NO_STARTS)
     if model.depth > 2 and not run.should_stop():
         shifts = Shifts(model) if run.options["use_shifts"] else None
+        starts = greedy()
         local = LocalSearch(model, options, run, [run.random_state], n_threads, permits, on_found, on_looked, shifts)
-        local.improve(greedy, share, looked)
+        local.improve(starts, share, looked)
 
 
 def _is_large(model: SearchModel) -> bool:

@@ -7,7 +7,9 @@ two children's optima bound the cost of the split from below (Lagrangian decompo
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from contextlib import closing
+from threading import Semaphore
 from typing import ClassVar
 
 import numpy as np
@@ -35,6 +37,7 @@ from hardwood.solvers.search.priced import prove_priced
 from hardwood.solvers.search.root import RootSearch
 from hardwood.solvers.search.scout import Scout
 from hardwood.solvers.search.spread import spread_search
+from hardwood.tree.index_tree import IndexTree
 
 WHOLE_FIRST = 0.2
 """Share of the time that is left in which stages over all samples are tried before parts of them are; as long as the
@@ -110,27 +113,47 @@ class SearchSolver(Solver):
             # What no model can do without was asked before.
             spread_search(run, lambda: find_greedy_trees(model, options, run))
             return
+        if run.n_jobs > 1 and may_improve(model):
+            _search_beside_scout(model, options, run, lean)
+            return
         greedy = find_greedy_trees(model, options, run)
-        if run.should_stop():
-            return
-        if run.n_jobs == 1 or not may_improve(model):
+        if not run.should_stop():
             bound_any_model(model, run)
-            improve_first_trees(model, greedy, options, run)
-            if not run.should_stop():
-                _prove(RootSearch(model, options, run), options)
-            return
-        model.keep_order()  # once the scout has begun, nobody may
-        scout = Scout(
-            lambda own, permits: improve_first_trees(model, greedy, options, own, run.n_jobs, permits),
-            problem,
-            run.options,
-            random_state=run.random_state,
-            seconds=run.remaining(),
-            tree=run.best_tree,
-            lean=lean,
-        )
-        with closing(scout):
+            improve_first_trees(model, lambda: greedy, options, run)
+        if not run.should_stop():
+            _prove(RootSearch(model, options, run), options)
+
+
+def _search_beside_scout(model: SearchModel, options: _core.SearchOptions, run: Run, lean: LeanTrees | None) -> None:
+    """Let a thread of its own look for trees, at first for some of the samples, while this one grows greedy trees."""
+    model.keep_order()  # once the scout has begun, nobody may
+    grown: Future[list[IndexTree]] = Future()
+
+    def look(own: Run, permits: Semaphore) -> None:
+        def greedy() -> list[IndexTree]:
+            trees = grown.result()
+            if run.best_index_tree is not None:
+                own.report(run.best_index_tree)
+            return trees
+
+        improve_first_trees(model, greedy, options, own, run.n_jobs, permits)
+
+    scout = Scout(
+        look,
+        run.problem,
+        run.options,
+        random_state=run.random_state,
+        seconds=run.remaining(),
+        tree=run.best_tree,
+        lean=lean,
+    )
+    with closing(scout):
+        try:
             scout.start()
+            grown.set_result(find_greedy_trees(model, options, run))
+        finally:
+            grown.cancel()  # without effect where they are known
+        if not run.should_stop():
             bound_any_model(model, run)
             _prove(RootSearch(model, options, run, scout), options)
 

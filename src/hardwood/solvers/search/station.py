@@ -304,7 +304,7 @@ class Station:
         return Scout(
             lambda run, _: improve_first_trees(
                 self._models.own,
-                duty.greedy,
+                lambda: duty.greedy,
                 options,
                 run,
                 share=duty.share,
