@@ -284,7 +284,7 @@ def without(idea: str) -> str:
 def early_ablation(cases: Sequence[tuple[str, float, int]], seconds: Sequence[float]) -> str:
     """Show the errors after some CPU seconds with one of the ideas switched off that find trees early."""
     rows = []
-    for idea in ("", "use_resplit", "use_deep_steps", "use_shifts", "use_solved"):
+    for idea in ("", "use_resplit", "use_deep_steps", "use_shifts", "use_solved", "use_even_roots"):
         cells = []
         for name, radius, depth in cases:
             options = {idea: False} if idea else {}

@@ -50,6 +50,7 @@ SWITCHES = (
     "use_room",
     "use_deep_steps",
     "use_shifts",
+    "use_even_roots",
     "use_solved",
 )
 ABLATION = (("blood-transfusion", 0.02), ("diabetes", 0.07), ("ionosphere", 0.28), ("banknote-authentication", 0.07))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from itertools import chain
+from itertools import chain, islice
 
 import numpy as np
 
@@ -15,7 +15,15 @@ from hardwood.problem.problem import Problem
 from hardwood.solvers.greedy import GreedyLearner
 from hardwood.solvers.result import EndReason
 from hardwood.solvers.run import ROOT_BOUND_BUDGET, Run
-from hardwood.solvers.search.local_search import REACH, LocalSearch, Looked, Shifts, greedy_trees, polished, random_root
+from hardwood.solvers.search.local_search import (
+    REACH,
+    LocalSearch,
+    Looked,
+    Shifts,
+    greedy_trees,
+    polished,
+    random_roots,
+)
 from hardwood.solvers.search.model import VERY_LARGE, SearchModel, rows_of, tree_of
 from hardwood.solvers.solve import solve
 from hardwood.tree.conversion import place
@@ -161,7 +169,7 @@ def _descend_on_sample(problem: Problem, options: _core.SearchOptions, run: Run)
         return
     model, random = SearchModel.of(part), np.random.default_rng(run.random_state)
     core = _core.Reoptimiser(model.core, options, run.control)
-    starts = chain([rows_of(GreedyLearner().grow(part, random))], (random_root(model, random) for _ in range(ROOTS)))
+    starts = chain([rows_of(GreedyLearner().grow(part, random))], islice(random_roots(model, random), ROOTS))
     for start in starts:
         cost, rows = core.descend(model.core, start, model.depth, REACH, SAMPLE_DESCENTS)
         if cost < model.forbidden:

@@ -17,8 +17,8 @@ from hardwood.solvers.run import Run
 from hardwood.solvers.search.model import LARGE, SearchModel, rows_of, tree_of
 from hardwood.tree.index_tree import IndexTree
 
-EFFORT = 200_000_000
-"""Random restarts end when so many samples were scanned, about a second."""
+EFFORT = 400_000_000
+"""Random restarts end when so many samples were scanned, about half a second, and so do the deep steps behind them."""
 
 EFFORT_OF_STARTS = 2_000_000_000
 """Greedy starts are improved as long as fewer samples were scanned, some seconds; the best known tree always is."""
@@ -33,11 +33,17 @@ REACH, DEEP_REACH = 2, 3
 MOST_DEEP = 8
 """So many trees of different costs are improved by deep steps, as long as fewer samples than `EFFORT` were scanned."""
 
+FIRST_SHARES = (1 / 2, 1 / 4, 3 / 4)
+"""Of the samples, at which the first random roots split every feature."""
+
 RESTARTS = (2, 10)
-"""Random roots at depth 3, and times the square of the depth less 2 below that."""
+"""Random roots at depth 3, and times the square of the depth less 2 below that; there one of each feature at least."""
 
 ROOTS_OF_ROUND, DEEP_OF_ROUND, MOST_ROUNDS = 10, 4, 1000
 """Random roots of a round of looking further, the best of them that take deep steps, and rounds at most."""
+
+DRAWN = 15
+"""Samples that are drawn to find about which end has a share of all ends before it."""
 
 SHIFTS = (1 / 64, 1 / 32, 1 / 16, 1 / 8)
 """Shares of the samples at a split past which its threshold is moved to begin anew from there."""
@@ -92,13 +98,22 @@ def greedy_trees(model: SearchModel, options: _core.SearchOptions, run: Run) -> 
     return kept + others
 
 
-def random_root(model: SearchModel, random: np.random.Generator) -> IntArray:
-    """Return a split on a random end point, with plain leaves that a descent replaces."""
-    feature = int(random.integers(model.problem.n_features))
-    sample = int(random.integers(model.n))
-    last = int(model.core.n_ranks[feature]) - 2
-    threshold = min(max(0, model.core.upper_rank(sample, feature)), max(0, last))
-    return np.array([[feature, -1, -1], [threshold, -1, -1], [1, -1, -1], [2, -1, -1], [-1, 0, 0]])
+def random_roots(
+    model: SearchModel, random: np.random.Generator, first_shares: Sequence[float] = ()
+) -> Iterator[IntArray]:
+    """Yield splits with plain leaves that a descent replaces, without end.
+
+    All features in random order, with about the first share of the samples on the left; then all with the next one:
+    most features are of no use at the root, and one that is may be missed by drawing. From then on with any share.
+    """
+    for share in chain(first_shares, repeat(None)):
+        for feature in random.permutation(model.problem.n_features):
+            before = random.random() if share is None else share
+            drawn = random.integers(model.n, size=DRAWN)
+            ranks = sorted(model.core.upper_rank(int(sample), int(feature)) for sample in drawn)
+            last = int(model.core.n_ranks[feature]) - 2
+            threshold = min(max(0, ranks[int(before * DRAWN)]), max(0, last))
+            yield np.array([[feature, -1, -1], [threshold, -1, -1], [1, -1, -1], [2, -1, -1], [-1, 0, 0]])
 
 
 def polished(rows: IntArray, model: SearchModel, options: _core.SearchOptions, run: Run) -> tuple[int, IntArray]:
@@ -280,14 +295,17 @@ class LocalSearch:
             yield rows_of(tree), REACH
 
     def _random_starts(self, effort: int) -> Iterator[StartRows]:
-        """Yield splits on random end points, with plain leaves that the descent replaces, while little was scanned."""
+        """Yield random roots while little was scanned."""
         restarts = self.run.options["restarts"]
         if restarts is None:
-            restarts = RESTARTS[self.model.depth > DEEP_REACH] * (self.model.depth - 2) ** 2
-        for _ in range(restarts):
+            is_deep = self.model.depth > DEEP_REACH
+            least = self.model.problem.n_features if is_deep else 0
+            restarts = max(least, RESTARTS[is_deep] * (self.model.depth - 2) ** 2)
+        shares = FIRST_SHARES if self.run.options["use_even_roots"] else ()
+        for rows in islice(random_roots(self.model, self.random, shares), restarts):
             if self._effort() > effort:
                 return
-            yield random_root(self.model, self.random), REACH
+            yield rows, REACH
 
     def _deep_starts(self, most: int, effort: int) -> Iterator[StartRows]:
         """Yield the best trees that were found, of different costs, for larger subtrees; the first one in any case."""
@@ -302,10 +320,11 @@ class LocalSearch:
 
     def _further_starts(self, effort: int) -> Iterator[StartRows]:
         """Yield random roots, and of each round the best trees again."""
+        roots = random_roots(self.model, self.random)
         for _ in range(MOST_ROUNDS):
             if self._effort() > effort:
                 return
-            yield from self._round(self._random_roots(ROOTS_OF_ROUND), DEEP_OF_ROUND, effort)
+            yield from self._round(islice(roots, ROOTS_OF_ROUND), DEEP_OF_ROUND, effort)
 
     def _round(self, starts: Iterator[IntArray], n_deep: int, effort: int) -> Iterator[StartRows]:
         """Yield starts, then the best trees that came of them for larger subtrees."""
@@ -315,13 +334,10 @@ class LocalSearch:
 
     def _nearby_starts(self, most: int) -> Iterator[StartRows]:
         """Yield neighbours of the best tree, then random roots."""
-        for rows in chain(self._shifted(), self._random_roots(MOST_ROUNDS)):
+        for rows in chain(self._shifted(), islice(random_roots(self.model, self.random), MOST_ROUNDS)):
             if self._n_scanned() > most:
                 return
             yield rows, REACH
-
-    def _random_roots(self, most: int) -> Iterator[IntArray]:
-        return (random_root(self.model, self.random) for _ in range(most))
 
     def _shifted(self) -> Iterator[IntArray]:
         """Yield neighbours of the best tree, and of a better one as soon as there is one."""
