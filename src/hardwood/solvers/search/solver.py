@@ -63,7 +63,7 @@ class SearchSolver(Solver):
         *CORE_OPTIONS,
         Option("use_deep_steps", True, Flag(), "whether the best first tree gets the best subtrees of depth 3"),
         Option("use_shifts", True, Flag(), "whether better trees are looked for near the best one between stages"),
-        Option("use_even_roots", True, Flag(), "whether the first random roots take all features in turn"),
+        Option("use_even_roots", True, Flag(), "whether every other random root of a feature halves the samples"),
         Option("effort", None, AnyOf(Whole(0), Nothing("no limit")), "samples that a thread of the proof may scan"),
         Option("restarts", None, AnyOf(Whole(0), Nothing("by depth")), "random restarts of the local search"),
         Option("stages", None, AnyOf(RisingShares(), Nothing("by size")), "shares of the incumbent to prove first"),
