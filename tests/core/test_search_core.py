@@ -446,6 +446,23 @@ def test_threads_that_are_held_back_change_no_answer(seed: int) -> None:
     assert cutoff_of(3, 1) == cutoff_of(3, 0) == cutoff_of(1, 1), f"seed {seed}"
 
 
+@pytest.mark.parametrize("depth", [3, 4, 40])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_thread_that_joins_in_a_later_stage_changes_no_answer(seed: int, depth: int) -> None:
+    case = random_case(seed, most=40)
+    alone = _core.RootSearch(case.core(), _core.SearchOptions(), depth, 1, _core.Control())
+    alone.start(case.forbidden, case.forbidden)
+    run_to_its_end(alone)
+    joined = _core.RootSearch(case.core(), _core.SearchOptions(), depth, 2, _core.Control())
+    joined.use_threads(1)
+    joined.start(alone.cutoff // 2, case.forbidden)
+    run_to_its_end(joined)
+    joined.use_threads(2)
+    joined.start(case.forbidden, case.forbidden)
+    run_to_its_end(joined)
+    assert joined.cutoff == alone.cutoff, f"seed {seed}"
+
+
 def test_effort_ends_a_search() -> None:
     case = random_case(3, most=40)
     search = _core.RootSearch(case.core(), _core.SearchOptions(), 3, 1, _core.Control())

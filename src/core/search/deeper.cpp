@@ -354,7 +354,7 @@ void Deeper::beginFrom(Node const &other)
     auto const &deeper = static_cast<Deeper const &>(other);
     for (std::size_t side = 0; side < 2; ++side)
     {
-        if (deeper.children_[side] == nullptr)
+        if (deeper.children_[side] == nullptr || level_ >= levelsTaught)
             continue;
         makeChild(static_cast<Index>(side));
         children_[side]->beginFrom(*deeper.children_[side]);

@@ -19,6 +19,9 @@ class Deeper final : public Node
     // Once pooled trees cost the cutoff, weight is moved on for so many steps, or until they cost this part more.
     static constexpr Index stepsForRoom = 10;
     static constexpr Weight room = 50;
+    // The shares of nodes on so many levels below the root are taught to beginners: there are twice as many on each,
+    // and deep down nodes share their children.
+    static constexpr Index levelsTaught = 3;
 
     // A threshold or a range of thresholds that is being settled.
     struct Range

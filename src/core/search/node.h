@@ -438,8 +438,8 @@ public:
     void shareWith(Sharing *sharing) { sharing_ = sharing; }
     // Take over what another node has proven of its thresholds, for the same weights.
     void learnFrom(Node const &other) { memory_.learnFrom(other.memory_); }
-    // Begin as another node has become used to: with its shares, and those of the nodes below, which guide a search and
-    // prove nothing. Not for large tables, of which shares are not all kept.
+    // Begin as another node has become used to: with its shares, and those of the next nodes below, which guide a
+    // search and prove nothing. Not for large tables, of which shares are not all kept.
     virtual void beginFrom(Node const &other);
     // How the weight of samples is shared where a feature was looked at last: whoever goes on there starts from that.
     [[nodiscard]] Array<Share> copyShares(Index feature) { return shares_.copyOf(feature); }
