@@ -61,7 +61,7 @@ def cost(instances: Sequence[str], turns: int = TURNS) -> str:
     return table(("instance", "objective", "CPU s", "CPU s with a checkpoint", "cost"), rows)
 
 
-def workers(instances: Sequence[str], counts: Sequence[int] = (1, 2), turns: int = 3) -> str:
+def workers(instances: Sequence[str], counts: Sequence[int] = (1, 2), turns: int = TURNS) -> str:
     """Wall clock and CPU seconds of local Dask workers, one thread each; the medians of several turns."""
     rows: list[tuple[Any, ...]] = []
     for text in instances:

@@ -453,8 +453,6 @@ class RootSearch:
         """Stand still at the first threshold of every question from now on, until the next call."""
     def n_candidates(self, feature: int) -> int:
         """Return how many thresholds of a feature need to be searched at the root."""
-    def candidate_of(self, feature: int, threshold: int) -> int:
-        """Return the one of them that stands for a threshold."""
     def take_missed(self) -> IntArray | None:
         """Return the cheapest tree of a feature of the root that was not cheap enough and that nobody has taken."""
     def wait(self, seconds: float) -> tuple[list[tuple[int, IntArray]], int, int, bool]:

@@ -16,16 +16,13 @@ import hardwood_checker
 from hardwood import Problem, Result, _core, solve
 from hardwood.proofs.checkpoint import Checkpoint, SavedSearch, open_checkpoint
 from hardwood.proofs.members import Piece, Settled
-from hardwood.proofs.writer import plain_index
 from hardwood.solvers.result import Status
 from hardwood.solvers.search import helping, spread
 from hardwood.solvers.search.helping import FIRST_PLACE, Help, Question, Questions, RootPart, _halved, without
-from hardwood.solvers.search.ledger import Keepers, Ledger, around
+from hardwood.solvers.search.ledger import Keepers, Ledger
 from hardwood.solvers.search.model import SearchModel
 from hardwood.solvers.search.solver import SearchSolver
 from hardwood.solvers.search.station import Commission, Duty, Models, News, Station
-from hardwood.solvers.search.team import Threads
-from hardwood.tree.index_tree import IndexTree
 
 SEED = 20261119
 
@@ -203,15 +200,6 @@ def test_a_ledger_finds_nothing_open_within_no_parts() -> None:
     assert ledger.open_parts(1) == [(0, 0, 3), (1, 0, 4)]
 
 
-def test_ranges_around_a_candidate_cover_what_is_near_once_and_the_nearest_first() -> None:
-    for n in range(1, 12):
-        for place in range(n):
-            ranges = around(place, (1, 4), n)
-            found = [k for first, end in ranges for k in range(first, end)]
-            assert sorted(found) == [k for k in range(n) if abs(k - place) <= 4]
-            assert {k for k in range(n) if abs(k - place) <= 1} == set(range(*ranges[0]))
-
-
 def test_a_part_is_least_strange_to_whoever_settled_it_last() -> None:
     keepers = Keepers([10, 4])
     keepers.note("a", [(0, 0, 5, 7)])
@@ -305,57 +293,3 @@ def test_a_helper_that_is_ended_while_it_is_asked_for_news_is_done() -> None:
             news = station.news(0.0)
         ender.join(60)
     station.close()
-
-
-def test_the_candidate_that_stands_for_a_threshold_is_the_one_whose_trees_split_there() -> None:
-    print(f"seed {SEED}")
-    for seed in range(4):
-        _, _, problem = problem_of(seed, 60, 3, 3)
-        model = SearchModel.of(problem)
-        for feature in range(3):
-            search = _core.RootSearch(model.core, _core.SearchOptions(), model.depth, 1, _core.Control())
-            for k in range(search.n_candidates(feature)):
-                search.start(model.forbidden, model.forbidden, [(feature, k, k + 1)])
-                is_running, found = True, []
-                while is_running:
-                    trees, _, _, is_running = search.wait(1.0)
-                    found += trees
-                rows = found[-1][1]
-                assert rows[0][0] == feature
-                assert search.candidate_of(feature, int(rows[1][0])) == k
-
-
-def test_a_threshold_has_the_plain_rank_of_the_last_end_below_it() -> None:
-    _, _, problem = problem_of(1, 60, 3, 3)
-    for feature in range(3):
-        ends = np.unique(problem.ends_on(feature))
-        middle = (ends[:-1] + ends[1:]) / 2
-        assert [plain_index(problem, feature, t) for t in middle] == list(range(len(middle)))
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_the_last_stage_begins_at_the_root_of_the_best_tree(
-    n_jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    X, y, problem = problem_of(2, 200, 3)
-    given: list[Duty] = []
-    give, near_root = Threads.give, spread._Spread._near_root
-    roots: list[tuple[int, int, int]] = []
-
-    def noted(team: Threads, slot: str, duty: Duty) -> None:
-        given.append(duty)
-        give(team, slot, duty)
-
-    def found(self: spread._Spread, tree: IndexTree, distances: Sequence[int]) -> list[RootPart]:
-        parts = near_root(self, tree, distances)
-        roots.extend(parts)
-        return parts
-
-    monkeypatch.setattr(Threads, "give", noted)
-    monkeypatch.setattr(spread._Spread, "_near_root", found)
-    result = solve(problem, checkpoint=tmp_path / "run.hwp", n_jobs=n_jobs)
-    assert result.status is Status.OPTIMAL
-    assert hardwood_checker.check(tmp_path / "run.hwp", X, y).is_optimal
-    (feature, first, end), *_ = roots
-    assert any(duty.parts and {(f, k) for f, a, b in duty.parts for k in range(a, b)}
-               <= {(feature, k) for k in range(first, end)} for duty in given if duty.is_at_root)  # fmt: skip

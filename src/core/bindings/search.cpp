@@ -272,11 +272,6 @@ void bindRoot(nb::module_ &m)
             [](RootSearch &self, Index feature) { return self.nCandidates(checkedFeature(self, feature)); },
             nb::arg("feature"), "Thresholds of a feature that need to be searched at the root.")
         .def(
-            "candidate_of",
-            [](RootSearch &self, Index feature, Rank threshold)
-            { return self.candidateOf(checkedFeature(self, feature), threshold); },
-            nb::arg("feature"), nb::arg("threshold"), "The one of them that stands for a threshold.")
-        .def(
             "wait",
             [](RootSearch &self, double seconds)
             {

@@ -448,13 +448,6 @@ public:
     {
         return work_.listsLate() && nCandidates_[feature] >= 0 ? nCandidates_[feature] : candidates(feature).size();
     }
-    // The candidate in whose cell a threshold lies; the nearest one where none does.
-    [[nodiscard]] Index candidateOf(Index feature, Rank threshold) const
-    {
-        auto const &cell = candidates(feature).cell;
-        auto const after = std::upper_bound(cell.begin(), cell.end(), threshold) - cell.begin();
-        return std::max<Index>(0, static_cast<Index>(after) - 1);
-    }
     [[nodiscard]] Tree const &found() const { return found_; }
     [[nodiscard]] Tree const &best() const { return best_; }
     [[nodiscard]] Index depth() const { return depth_; }

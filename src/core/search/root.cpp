@@ -386,12 +386,6 @@ Index RootSearch::nCandidates(Index feature)
     return workers_.front()->node().nCandidates(feature);
 }
 
-Index RootSearch::candidateOf(Index feature, Rank threshold)
-{
-    workers_.front()->open();
-    return workers_.front()->node().candidateOf(feature, threshold);
-}
-
 Index RootSearch::nScanned() const
 {
     Index most = 0;

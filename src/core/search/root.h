@@ -300,8 +300,6 @@ public:
     void load(Span<std::uint8_t const> state);
     // Thresholds of a feature that need to be searched.
     [[nodiscard]] Index nCandidates(Index feature);
-    // The one of them that stands for a threshold.
-    [[nodiscard]] Index candidateOf(Index feature, Rank threshold);
     [[nodiscard]] Index nFeatures() const { return problem_.nFeatures; }
     [[nodiscard]] Index depth() const { return workers_.front()->node().depth(); }
     [[nodiscard]] Problem const &problem() const { return problem_; }

@@ -151,12 +151,6 @@ def plain_to_indices(rows: IntArray, problem: Problem) -> IndexTree:
     return to_indices(tree_of(grow(0, node_of), problem), problem)
 
 
-def plain_index(problem: Problem, feature: int, threshold: float) -> int:
-    """Return the plain rank that stands for a threshold: that of the last end below it."""
-    both = problem.ends_on(feature)
-    return int(np.searchsorted(np.unique(both[np.isfinite(both)]), threshold)) - 1
-
-
 def numbers_of_samples(model: SearchModel) -> IntArray:
     """Return the number of each merged sample in the proof: its place in the order of first appearance."""
     assert model.group is not None

@@ -9,7 +9,6 @@ from itertools import chain, islice
 import numpy as np
 
 import hardwood._core as _core
-from hardwood.arrays import IntArray
 from hardwood.bounds.accuracy import matching_bound, matching_bound_of_parts
 from hardwood.problem.problem import Problem
 from hardwood.solvers.greedy import GreedyLearner
@@ -103,7 +102,6 @@ def improve_first_trees(
     n_threads: int = 1,
     permits: threading.Semaphore | None = None,
     share: tuple[int, int] = (0, 1),
-    on_found: Callable[[int, IntArray], None] | None = None,
     looked: Looked = (0, 0),
     on_looked: Callable[[Looked], None] | None = None,
 ) -> None:
@@ -111,8 +109,7 @@ def improve_first_trees(
 
     The greedy starts are asked for once they are needed: somebody else may still grow them while the sample is solved.
     Where the starts are shared out, each share (its number, and of how many) has others; the sample is in the first.
-    `on_found` is called with cost and rows of all that local search finds, `on_looked` with how far it is; a search
-    that was stopped goes on where it `looked` last.
+    `on_looked` is called with how far local search is; one that was stopped goes on where it `looked` last.
     """
     problem = model.problem
     if run.should_stop() or not may_improve(model):
@@ -133,7 +130,7 @@ def improve_first_trees(
     if model.depth > 2 and not run.should_stop():
         shifts = Shifts(model) if run.options["use_shifts"] else None
         starts = greedy()
-        local = LocalSearch(model, options, run, [run.random_state], n_threads, permits, on_found, on_looked, shifts)
+        local = LocalSearch(model, options, run, [run.random_state], n_threads, permits, on_looked, shifts)
         local.improve(starts, share, looked)
 
 

@@ -71,18 +71,3 @@ class Keepers:
         number = self._number[feature][first:end]
         own = self._slots.get(slot, -2)
         return float(np.mean(np.where(number == own, 0, np.where(number < 0, 1, 2))))
-
-
-def around(place: int, distances: Sequence[int], n: int) -> list[tuple[int, int]]:
-    """Return ranges of n candidates that lie within growing distances of one, each without those before it.
-
-    >>> around(5, (1, 3), 8)
-    [(4, 7), (2, 4), (7, 8)]
-    """
-    ranges: list[tuple[int, int]] = []
-    first = end = place
-    for distance in distances:
-        outer = max(0, place - distance), min(place + distance + 1, n)
-        ranges += [outer] if first == end else [(outer[0], first), (end, outer[1])]
-        first, end = outer
-    return [(a, b) for a, b in ranges if a < b]

@@ -173,8 +173,6 @@ class LocalSearch:
     n_threads : int
     permits : Semaphore or None
         What a thread needs to improve a start: others may be of use elsewhere at first.
-    on_found : callable or None
-        Called with cost and rows of every tree that was improved, from whichever thread.
     on_looked : callable or None
         Called after every start with how far it is; whoever was stopped there goes on from that.
     shifts : Shifts or None
@@ -189,11 +187,10 @@ class LocalSearch:
         seed: Sequence[int],
         n_threads: int = 1,
         permits: threading.Semaphore | None = None,
-        on_found: Callable[[int, IntArray], None] | None = None,
         on_looked: Callable[[Looked], None] | None = None,
         shifts: Shifts | None = None,
     ) -> None:
-        self._on_found, self._on_looked = on_found, on_looked
+        self._on_looked = on_looked
         self._n_improved = self._earlier_effort = 0
         self._shifts = shifts
         self.model = model
@@ -268,8 +265,6 @@ class LocalSearch:
                     if cost < self.model.forbidden:
                         report_if_cheap(cost, tree_of(rows), self.model, self.run)
                         self._found.append((cost, rows))
-                        if self._on_found is not None:
-                            self._on_found(cost, rows)
                     self._n_improved += 1
                     if self._on_looked is not None and not self.control.stopped:
                         self._on_looked((self._n_improved, self._effort()))

@@ -99,7 +99,6 @@ def do_slice(commission: Commission, task: Slice) -> SliceNews:
         news = station.news(0.0 if is_last else min(LOOK, left))
         told.trees += news.trees
         told.settled += news.settled
-        told.others += news.others
         told.looked = news.looked or told.looked
         told.told = (told.told + news.told)[-TOLD:]
         told.help = told.help.followed_by(news.help)

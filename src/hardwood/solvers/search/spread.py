@@ -18,17 +18,15 @@ from functools import partial
 
 import hardwood._core as _core
 from hardwood.proofs.checkpoint import SavedSearch
-from hardwood.proofs.writer import plain_index
 from hardwood.solvers.run import Run
 from hardwood.solvers.search.helping import Questions, RootPart, without
-from hardwood.solvers.search.ledger import Keepers, Ledger, around
+from hardwood.solvers.search.ledger import Keepers, Ledger
 from hardwood.solvers.search.local_search import Looked
 from hardwood.solvers.search.model import SearchModel
 from hardwood.solvers.search.options import core_options
-from hardwood.solvers.search.root import EARLY, POLL, stages_of
-from hardwood.solvers.search.station import MOST_ROOTS, TOLD, Commission, Duty, Models, News, Streams, Told
+from hardwood.solvers.search.root import POLL, stages_of
+from hardwood.solvers.search.station import TOLD, Commission, Duty, Models, News, Streams, Told
 from hardwood.solvers.search.team import Team, Threads
-from hardwood.tree.conversion import place
 from hardwood.tree.index_tree import IndexTree
 
 PARTS_PER_STATION = 2
@@ -40,11 +38,6 @@ LEAST_PART = 4
 
 MOST_ASKED = 4
 """So many stations are asked for work in one turn."""
-
-NEAR = (1, 16)
-"""Candidates within these distances of the split at the root of the best tree come before all others. A better tree was
-found sooner on banknote-authentication .09 at depth 4 (10.7 to 9.2 CPU s) and wine .03 at depth 3 (3.2 to 3.0), for
-which they were chosen; diabetes .07 at depth 4 stays as it is, banknote .07 takes 5.5 instead of 5.1."""
 
 SHORTEST_WAIT, LONGEST_WAIT = 0.005, 0.04
 """Seconds after which stations are asked for work again while another one has none; twice as many each time."""
@@ -78,12 +71,9 @@ class _Spread:
     ) -> None:
         self.model, self.run, self.team, self.saved, self.greedy = model, run, team, saved, greedy
         # Whatever the time: a core that was stopped before it looked for candidates would know of none.
-        self.candidates = _core.RootSearch(model.core, core_options(run.options), model.depth, 1, _core.Control())
-        n_candidates = [self.candidates.n_candidates(j) for j in range(model.problem.n_features)]
+        root = _core.RootSearch(model.core, core_options(run.options), model.depth, 1, _core.Control())
+        n_candidates = [root.n_candidates(j) for j in range(model.problem.n_features)]
         self.ledger, self.written, self.keepers = Ledger(n_candidates), Ledger(n_candidates), Keepers(n_candidates)
-        self.promising: list[RootPart] = []
-        self.others: list[tuple[int, IndexTree]] = []  # good trees with other roots than the best one
-        self.is_late = False
         self.best = model.in_parts(run.best_objective)
         self.doing: dict[str, Duty] = {}
         self.queue: list[RootPart] = []
@@ -128,14 +118,12 @@ class _Spread:
         """Settle all of the root below a share of the incumbent; whether that was finished."""
         self.queue = self._in_pieces(self.ledger.open_parts(self._target(share)))
         self.served.clear()
-        self.is_late = share > EARLY
-        self._put_first()
         while True:
             target = self._target(share)
             self._report_bound()
             if self.run.should_stop():
                 return False
-            if not self.queue and not self.promising and not any(duty.is_at_root for duty in self.doing.values()):
+            if not self.queue and not any(duty.is_at_root for duty in self.doing.values()):
                 self.queue = self._in_pieces(self._left_open(target))
                 if not self.queue:
                     return True
@@ -151,36 +139,6 @@ class _Spread:
             self._collect(0.0, writes=True)
             self.ledger.forget_beyond(self.written)
         return self.ledger.open_parts(target)
-
-    def _put_first(self) -> None:
-        """Let stations begin with candidates next to the split at the root of the best tree, or of several such trees.
-
-        A better tree often splits there, too. Until it is found all stations prove more than they need to, so these
-        candidates come first and alone: a search settles in an order of its own what it is given.
-        """
-        if not self.is_late:
-            return
-        left = self.promising + self.queue
-        self.promising = []
-        trees = [] if self.run.best_index_tree is None else [self.run.best_index_tree]
-        trees += [tree for cost, tree in self.others if cost <= self.best][:MOST_ROOTS]
-        for distances in (NEAR[:1], NEAR):
-            for tree in trees:
-                near = self._near_root(tree, distances)
-                self.promising += without(without(near, without(near, left)), self.promising)
-        self.queue = without(left, self.promising)
-
-    def _near_root(self, tree: IndexTree, distances: Sequence[int]) -> list[RootPart]:
-        """Return the candidates within some distances of the split at the root of a tree."""
-        placed = place(tree, self.model.problem)
-        if placed.left[0] < 0:
-            return []
-        feature, index = int(tree.feature[0]), int(tree.index[0])
-        if self.saved is not None:
-            feature = int(placed.feature[0])
-            index = plain_index(self.model.problem, feature, float(placed.threshold[0]))
-        candidate = self.candidates.candidate_of(feature, index)
-        return [(feature, *part) for part in around(candidate, distances, len(self.ledger.bound[feature]))]
 
     def _in_pieces(self, parts: list[RootPart]) -> list[RootPart]:
         """Cut parts so that there are more of them than stations."""
@@ -202,9 +160,6 @@ class _Spread:
             self.questions.end_help(lost.asker, slot)
         idle = [slot for slot in slots if slot not in self.doing]
         self._let_scout(idle)
-        self.promising = self.ledger.open_parts(target, self.promising)
-        while idle and self.promising:
-            self._give_parts(idle.pop(0), [self.promising.pop(0)], target)
         if not idle:
             self.wait = POLL
             return
@@ -323,9 +278,6 @@ class _Spread:
                 self.looked[duty.share[0]] = news.looked
                 if self.saved is not None:
                     self.saved.keep_looked(duty.share, news.looked)
-            self.others += news.others
-            if news.trees or news.others:
-                self._put_first()
             if news.is_done:
                 self.doing.pop(slot, None)
                 self.questions.forget(slot)

@@ -34,9 +34,6 @@ UNTIL_PIECE = 20.0
 TOLD = 64
 """So many trees are told at once, the last ones; a pool has room for 32 on each side."""
 
-MOST_ROOTS = 4
-"""So many good trees are told of, whose neighbourhood is searched first."""
-
 Told = tuple[int, IntArray]
 """Which child of the root was answered, and the rows of the tree."""
 
@@ -142,8 +139,6 @@ class News:
         Trees that children of the root were answered with.
     looked : Looked or None
         How far a search for trees is.
-    others : list of (cost, IndexTree)
-        Good trees that split the root elsewhere than the best one, once trees were looked for.
     is_done : bool
         Whether the duty is done, or nothing more can be done about it.
     is_lost : bool
@@ -158,7 +153,6 @@ class News:
     help: Help = field(default_factory=Help)
     told: list[Told] = field(default_factory=list)
     looked: Looked | None = None
-    others: list[tuple[int, IndexTree]] = field(default_factory=list)
     is_done: bool = False
     is_lost: bool = False
     counters: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -207,7 +201,6 @@ class Station:
                 raise InvalidInputError(f"the checkpoint cannot be gone on from: {error}") from error
         self._scout: Scout | None = None
         self._helper: Helper | None = None
-        self._found: list[tuple[int, IntArray]] = []  # by whoever looks for trees
         self._looked: Looked | None = None
         self._offered: int | None = None  # the least cost that is known elsewhere
         self._is_settling = self._has_unwritten = False
@@ -237,8 +230,7 @@ class Station:
             trees, is_over = scout.news(seconds)
             if is_over:
                 self._scout = None
-            others = self._good_trees() if is_over else []
-            return News([(None, tree) for tree in trees], others=others, looked=looked, is_done=is_over)
+            return News([(None, tree) for tree in trees], looked=looked, is_done=is_over)
         if helper is not None:
             help_, is_over = helper.news(seconds)
             if is_over:
@@ -299,8 +291,7 @@ class Station:
 
     def _new_scout(self, duty: Duty) -> Scout:
         commission, options = self.commission, core_options(self.commission.options)
-        self._found, self._looked = [], None
-        note = self._found.append
+        self._looked = None
         return Scout(
             lambda run, _: improve_first_trees(
                 self._models.own,
@@ -308,7 +299,6 @@ class Station:
                 options,
                 run,
                 share=duty.share,
-                on_found=lambda *tree: note(tree),
                 looked=duty.looked,
                 on_looked=self._note_looked,
             ),
@@ -321,13 +311,6 @@ class Station:
 
     def _note_looked(self, looked: Looked) -> None:
         self._looked = looked
-
-    def _good_trees(self) -> list[tuple[int, IndexTree]]:
-        """Return the best trees that were found, each with another split at the root."""
-        by_root: dict[tuple[int, int], tuple[int, IndexTree]] = {}
-        for cost, rows in sorted(self._found, key=lambda found: found[0]):
-            by_root.setdefault((int(rows[0][0]), int(rows[1][0])), (cost, tree_of(rows)))
-        return list(by_root.values())[:MOST_ROOTS]
 
     def close(self) -> None:
         """End whatever runs."""
