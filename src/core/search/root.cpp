@@ -110,7 +110,6 @@ void RootSearch::start(Weight target, Weight best, std::optional<std::vector<Roo
     putOffBelow_ = 0;
     std::fill(missed_.begin(), missed_.end(), Missed{});
     isAskedForWork_ = false;
-    isOneOfSeveral_ = parts.has_value();
     if (parts)
         items_.assign(parts->begin(), parts->end());
     else

@@ -207,8 +207,7 @@ class RootSearch
     Index nBusy_ = 0;
     Index nSweeping_ = 0;  // of these, with more than one candidate
     Index nRunning_ = 0;
-    Index nUsed_;                  // threads that may take items
-    bool isOneOfSeveral_ = false;  // whether others may take back what is not begun
+    Index nUsed_;  // threads that may take items
 
     std::mutex ending_;                  // guards the threads: a search may be ended by several at once
     std::vector<std::jthread> threads_;  // the last member: they end before anything that they use
@@ -229,10 +228,7 @@ class RootSearch
     // A single candidate is mostly one that was put off, and comes last.
     [[nodiscard]] static bool isLate(Item const &item) { return item.end - item.first == 1; }
     [[nodiscard]] bool hasItem() const;
-    void noteStore()
-    {
-        isStoreEmpty_ = (nUsed_ > 1 || isOneOfSeveral_) && std::all_of(items_.begin(), items_.end(), isLate);
-    }
+    void noteStore() { isStoreEmpty_ = nUsed_ > 1 && std::all_of(items_.begin(), items_.end(), isLate); }
     void joinLate();
     [[nodiscard]] std::optional<Item> take(Worker &worker);
     void finish(Item const &item, Index scans, bool isSettled);
