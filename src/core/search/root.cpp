@@ -77,7 +77,7 @@ void RootSearch::openWorkers()
 }
 
 // A thread that has not worked so far, because there was something else to do, begins with the shares of the first one
-// at all nodes: to learn those of the root's children anew took as many scans as some features.
+// at the root and on the next levels: to learn those of the root's children anew took as many scans as some features.
 void RootSearch::teachBeginners()
 {
     if (!isRemembering() || problem_.isLarge() || !workers_.front()->isExperienced())
