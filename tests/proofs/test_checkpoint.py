@@ -31,12 +31,13 @@ from hardwood.proofs.checkpoint import (
 from hardwood.proofs.members import Piece, note, pack, read_members, read_note
 from hardwood.proofs.writer import PlainRanks, write_proof
 from hardwood.solvers.result import EndReason, Status
-from hardwood.solvers.search import first_trees, helping, spread
+from hardwood.solvers.search import helping, spread
 from hardwood.solvers.search.ledger import Ledger
-from hardwood.solvers.search.local_search import MOST_DEEP, LocalSearch
+from hardwood.solvers.search.local_search import MOST_DEEP
 from hardwood.solvers.search.model import SearchModel
 from hardwood.solvers.search.options import core_options
 from hardwood.solvers.search.scout import Scout
+from hardwood.solvers.search.scouting import NO_STARTS, Looked, Scouting
 from hardwood.solvers.search.solver import SearchSolver
 from hardwood.solvers.search.station import Commission, Duty, Models, Station
 from hardwood.solvers.solve import SolverFailureWarning
@@ -219,21 +220,31 @@ def test_a_sitting_without_trees_to_look_for_has_one_model_of_the_problem(
     assert [type(one) for one in ranks] == [PlainRanks]
 
 
-def test_the_proof_for_a_sample_is_not_lost_with_what_comes_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_proof_for_a_sample_is_not_lost_with_what_comes_after_it() -> None:
     rng = np.random.default_rng(SEED)
     X = rng.random((2500, 3))
     problem = Problem.from_data(X, (X[:, 0] > 0.5).astype(int), 0.05, 3)
-    done, looked = list[str](), list[Any]()
-    monkeypatch.setattr(first_trees, "_start_from_sample", lambda *_: done.append("sample"))
-    monkeypatch.setattr(LocalSearch, "improve", lambda *_: done.append("improve"))
     options = {option.name: option.default for option in SearchSolver.options}
-    for before in ((0, 0), first_trees.NO_STARTS, (3, 1000)):
+
+    def scouting(looked: Looked) -> Scouting:
         run = Scout(lambda *_: None, problem, options, random_state=0, seconds=60, tree=None)._run
-        first_trees.improve_first_trees(
-            SearchModel.of(problem), list, core_options(options), run, looked=before, on_looked=looked.append
-        )
-    assert done == ["sample", "improve", "improve", "improve"]
-    assert looked == [first_trees.NO_STARTS]
+        return Scouting(SearchModel.of(problem), core_options(options), run, [], looked)
+
+    first = scouting((0, 0))
+    sample = first.give("one")
+    assert sample is not None
+    assert sample[0] == ()
+    assert first.looked == (0, 0)
+    first.end("one", is_lost=True)
+    again = first.give("another")
+    assert again is not None
+    assert again[0] == ()
+    first.end("another", is_lost=False)
+    assert first.looked == NO_STARTS
+    for looked in (NO_STARTS, (1, 1000)):
+        given = scouting(looked).give("one")
+        assert given is not None
+        assert given[0]
 
 
 def long_problem() -> Problem:
@@ -250,23 +261,25 @@ def members_of(path: Path) -> list[Any]:
 def test_the_search_for_good_trees_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _, _, problem = stopped_search(tmp_path / "other.hwp", depth=4)
     path, improved = tmp_path / "run.hwp", list[Any]()
-    improve_all = LocalSearch._improve_all
+    take = Scouting.take
 
-    def counted(search: LocalSearch, starts: Any) -> None:
-        improve_all(search, (improved.append(rows) or (rows, reach) for rows, reach in starts))  # type: ignore[func-returns-value]
+    def counted(scouting: Scouting, station: str, news: Any) -> None:
+        improved.extend(news)
+        take(scouting, station, news)
 
-    monkeypatch.setattr(LocalSearch, "_improve_all", counted)
+    monkeypatch.setattr(Scouting, "take", counted)
     whole = solve(problem, checkpoint=path)
     with path.open("rb") as stream:
         assert not any("looked" in member.content[:60].decode(errors="replace") for member in read_members(stream))
+    assert improved
     n_starts, kept = len(improved), list[Any]()
     with open_checkpoint(Checkpoint(tmp_path / "cut.hwp"), problem) as saved:
         for looked in ((5, 1000), (20, 4000)):
-            saved.keep_looked((0, 1), looked)
+            saved.keep_looked(looked)
         saved.keep_tree(whole.tree, whole.objective)
     with open_checkpoint(Checkpoint(tmp_path / "cut.hwp"), problem) as saved:
-        kept.append((saved.looked, saved.n_scouts))
-    assert kept == [({0: (20, 4000)}, 1)]
+        kept.append(saved.looked)
+    assert kept == [(20, 4000)]
     improved.clear()
     assert solve(problem, checkpoint=tmp_path / "cut.hwp").objective == whole.objective
     assert 0 < len(improved) <= n_starts - 20 + MOST_DEEP

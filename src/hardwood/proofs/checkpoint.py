@@ -96,8 +96,8 @@ class SavedSearch:
         What it costs.
     is_scouted : bool
         Whether the search for good trees came to its end, or was cut short so often that the proof should begin.
-    looked : dict
-        How far the search for good trees was, by its share, of which there were `n_scouts`.
+    looked : (int, int)
+        How far the search for good trees was: starts that were improved, and samples that were scanned for it.
     bound_of_any_model : float or None
         If it was computed to the end.
     bound : int or None
@@ -112,8 +112,7 @@ class SavedSearch:
     tree: Tree | None = None
     objective: float = math.inf
     is_scouted: bool = False
-    looked: dict[int, tuple[int, int]] = field(default_factory=dict)
-    n_scouts: int = 0
+    looked: tuple[int, int] = (0, 0)
     bound_of_any_model: float | None = None
     bound: int | None = None
     _pieces: dict[int, list[tuple[int, int, bool]]] = field(default_factory=dict)
@@ -163,9 +162,9 @@ class SavedSearch:
         """Write down that good trees are being looked for."""
         self._append(pack(note({"scouting": True})))
 
-    def keep_looked(self, share: tuple[int, int], looked: tuple[int, int]) -> None:
-        """Write down how far a share of the search for good trees is."""
-        self._append(pack(note({"share": share, "looked": looked})))
+    def keep_looked(self, looked: tuple[int, int]) -> None:
+        """Write down how far the search for good trees is."""
+        self._append(pack(note({"looked": looked})))
 
     def keep_bound_of_any_model(self, bound: float) -> None:
         """Write down what no model can avoid."""
@@ -400,10 +399,8 @@ def _take(saved: SavedSearch, entries: dict[str, Any], start: int, end: int) -> 
             raise ValueError("what it says that no model can avoid is no weight")
         saved.bound_of_any_model = bound
     if "looked" in entries:
-        number, n_shares = map(int, entries["share"])
-        saved.looked = {} if n_shares != saved.n_scouts else saved.looked
         n_starts, effort = map(int, entries["looked"])
-        saved.looked[number], saved.n_scouts = (max(0, n_starts), max(0, effort)), n_shares
+        saved.looked = max(0, n_starts), max(0, effort)
     saved._n_scoutings += "scouting" in entries
     saved.is_scouted |= bool(entries.get("is_scouted")) or saved._n_scoutings >= MOST_SCOUTINGS
     saved.file.size = end

@@ -17,7 +17,6 @@ from hardwood.solvers.run import ROOT_BOUND_BUDGET, Run
 from hardwood.solvers.search.local_search import (
     REACH,
     LocalSearch,
-    Looked,
     Shifts,
     greedy_trees,
     polished,
@@ -39,9 +38,6 @@ SAMPLE_DESCENTS = 120_000_000
 
 SAMPLE_EFFORT = 5 * 10**9
 """Samples that the proof of that part may scan."""
-
-NO_STARTS: Looked = (0, 1)
-"""How far a search for trees is that local search has not begun, but for which all before it was done."""
 
 
 def looks_first(problem: Problem) -> bool:
@@ -101,37 +97,46 @@ def improve_first_trees(
     run: Run,
     n_threads: int = 1,
     permits: threading.Semaphore | None = None,
-    share: tuple[int, int] = (0, 1),
-    looked: Looked = (0, 0),
-    on_looked: Callable[[Looked], None] | None = None,
 ) -> None:
     """Report what a sample of the problem and local search, in threads that get permits, make of first trees.
 
     The greedy starts are asked for once they are needed: somebody else may still grow them while the sample is solved.
-    Where the starts are shared out, each share (its number, and of how many) has others; the sample is in the first.
-    `on_looked` is called with how far local search is; one that was stopped goes on where it `looked` last.
     """
-    problem = model.problem
     if run.should_stop() or not may_improve(model):
         return
-    # Without an attacker local search is faster than a proof for a sample: two classes start from greedy trees of all
-    # samples, more of them from what local search found for some.
-    is_first = share[0] == 0 and looked == (0, 0)
-    if is_first and _is_large(model) and (model.depth == 2 or not model.core.shares_nothing or looks_first(problem)):
-        _start_from_sample(problem, run)
-        if looks_first(problem):
-            _core.return_free_memory()
+    if solves_sample(model):
+        report_tree_of_sample(model, options, run)
+    if model.depth > 2 and not run.should_stop():
+        starts = greedy()
+        LocalSearch(model, options, run, [run.random_state], n_threads, permits, first_shifts(model, run)).improve(
+            starts
+        )
+
+
+def first_shifts(model: SearchModel, run: Run) -> Shifts | None:
+    """Return the neighbours of first trees, if they are to be looked at."""
+    return Shifts(model) if run.options["use_shifts"] else None
+
+
+def solves_sample(model: SearchModel) -> bool:
+    """Whether first trees come of a sample of the problem, too.
+
+    Without an attacker local search is faster than a proof for a sample: two classes start from greedy trees of all
+    samples, more of them from what local search found for some.
+    """
+    return _is_large(model) and (model.depth == 2 or not model.core.shares_nothing or looks_first(model.problem))
+
+
+def report_tree_of_sample(model: SearchModel, options: _core.SearchOptions, run: Run) -> None:
+    """Report the best tree for a sample of the problem."""
+    problem = model.problem
+    _start_from_sample(problem, run)
+    if looks_first(problem):
+        _core.return_free_memory()
     is_late = model.depth > 2 and not looks_first(problem)  # there local search does more
-    if is_first and not is_late and run.best_index_tree is not None and not run.should_stop():
+    if not is_late and run.best_index_tree is not None and not run.should_stop():
         # A tree for some samples has the right features, but not the thresholds that are best for all.
         run.report(tree_of(polished(rows_of(run.best_index_tree), model, options, run)[1]))
-    if is_first and on_looked is not None and not run.should_stop():
-        on_looked(NO_STARTS)
-    if model.depth > 2 and not run.should_stop():
-        shifts = Shifts(model) if run.options["use_shifts"] else None
-        starts = greedy()
-        local = LocalSearch(model, options, run, [run.random_state], n_threads, permits, on_looked, shifts)
-        local.improve(starts, share, looked)
 
 
 def _is_large(model: SearchModel) -> bool:

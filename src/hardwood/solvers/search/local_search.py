@@ -54,6 +54,11 @@ TIME = {False: 0.3, True: 0.5}
 than any short limit."""
 
 
+def share_of_time(model: SearchModel) -> float:
+    """Return the share of the time that is left in which first trees may be looked for."""
+    return TIME[model.depth > DEEP_REACH]
+
+
 def report_if_cheap(cost: int, tree: IndexTree, model: SearchModel, run: Run) -> None:
     """Report a tree of this cost in parts unless it is worse than the best that is known."""
     # Costs of weights that were rounded do not tell which tree is better.
@@ -153,11 +158,37 @@ def _upper_splits(rows: IntArray, n_levels: int) -> list[int]:
     return found
 
 
-Looked = tuple[int, int]
-"""How many starts were improved, and how many samples were scanned for that."""
-
 StartRows = tuple[IntArray, int]
 """Rows of a tree, and the levels of splits of the subtrees that are to be re-optimised."""
+
+Improved = tuple[int, IntArray, int]
+"""What came of a start: what it costs in parts, its rows, and how many samples were scanned for it."""
+
+
+def improve_start(start: StartRows, core: _core.Reoptimiser, model: SearchModel) -> Improved:
+    """Re-optimise subtrees of a start until none improves."""
+    rows, reach = start
+    before = core.effort
+    cost, rows = core.descend(model.core, rows, model.depth, reach, EFFORT_OF_A_STEP)
+    return cost, rows, core.effort - before
+
+
+def improve_starts(
+    starts: Sequence[StartRows],
+    model: SearchModel,
+    options: _core.SearchOptions,
+    run: Run,
+    on_improved: Callable[[Improved], None],
+) -> None:
+    """Report what comes of starts, and say so of each."""
+    core = _core.Reoptimiser(model.core, options, run.control)
+    for start in starts:
+        improved = improve_start(start, core, model)
+        if improved[0] < model.forbidden:
+            report_if_cheap(improved[0], tree_of(improved[1]), model, run)
+        if run.should_stop():
+            return
+        on_improved(improved)
 
 
 class LocalSearch:
@@ -171,10 +202,9 @@ class LocalSearch:
     seed : sequence of int
         Of random starts.
     n_threads : int
+        With none, somebody else improves the starts (`rounds`) and says what came of them (`take`).
     permits : Semaphore or None
         What a thread needs to improve a start: others may be of use elsewhere at first.
-    on_looked : callable or None
-        Called after every start with how far it is; whoever was stopped there goes on from that.
     shifts : Shifts or None
         Neighbours of the best tree that were not looked at yet; None: they are not looked at.
     """
@@ -187,15 +217,13 @@ class LocalSearch:
         seed: Sequence[int],
         n_threads: int = 1,
         permits: threading.Semaphore | None = None,
-        on_looked: Callable[[Looked], None] | None = None,
         shifts: Shifts | None = None,
     ) -> None:
-        self._on_looked = on_looked
-        self._n_improved = self._earlier_effort = 0
+        self._effort_of_others = 0
         self._shifts = shifts
         self.model = model
         self.run = run
-        self.control = run.budget(np.inf, TIME[model.depth > DEEP_REACH])
+        self.control = run.budget(np.inf, share_of_time(model))
         self.cores = [_core.Reoptimiser(model.core, options, self.control) for _ in range(n_threads)]
         self.permits = threading.Semaphore(n_threads) if permits is None else permits
         self.random = np.random.default_rng(seed)
@@ -207,26 +235,36 @@ class LocalSearch:
         """Whether trees have subtrees of depth 3, and these are improved, too."""
         return self.model.depth > DEEP_REACH and bool(self.run.options["use_deep_steps"])
 
-    def improve(self, greedy: Sequence[IndexTree], share: tuple[int, int] = (0, 1), looked: Looked = (0, 0)) -> None:
-        """Report the best trees found from what is known, greedy starts and random roots, or from a share of these.
+    def improve(self, greedy: Sequence[IndexTree]) -> None:
+        """Report the best trees found from what is known, greedy starts and random roots."""
+        self._improve_all(chain.from_iterable(self.rounds(greedy)))
 
-        What an earlier search has looked at is left out; the best tree is known from it.
+    def rounds(self, greedy: Sequence[IndexTree], *, is_known_last: bool = False) -> Iterator[Iterator[StartRows]]:
+        """Yield rounds of starts: what those of a round are depends on what came of all rounds before.
+
+        First what is known (or behind the others, if somebody still works on it), greedy trees and random roots, then
+        the best trees that came of them for larger subtrees; in the end half of these steps are for what comes of the
+        neighbours of the best tree.
         """
-        number, n_shares = share
-        n_before, self._earlier_effort = looked
-        known = self.run.best_index_tree
-        if n_before > 0 and known is not None:
-            self._n_improved = n_before
-            self._found.append((self.cores[0].cost_of(self.model.core, rows_of(known)), rows_of(known)))
-        first = number + n_before * n_shares
-        most, effort = -(-MOST_DEEP // n_shares), EFFORT // n_shares
-        shallow = islice(chain(self._known_starts(greedy), self._random_starts(effort)), first, None, n_shares)
-        if self._shifts is None or not self.takes_deep_steps:
-            self._improve_all(chain(shallow, self._deep_starts(most, effort)))
+        known = self._known_start()
+        yield chain(() if is_known_last else known, self._greedy_starts(greedy), self._random_starts(EFFORT))
+        if is_known_last:
+            yield known
+        if not self.takes_deep_steps:
             return
-        # Half of the deep steps are kept for what comes of the neighbours of the best tree.
-        nearby = self._round(islice(self._shifted(), NEIGHBOURS), most // 2, effort)
-        self._improve_all(chain(shallow, self._deep_starts(-(-most // 2), effort), nearby))
+        is_looking_nearby = self._shifts is not None
+        yield self._deep_starts(-(-MOST_DEEP // 2) if is_looking_nearby else MOST_DEEP, EFFORT)
+        if is_looking_nearby:
+            self._found.clear()
+            yield ((rows, REACH) for rows in islice(self._shifted(), NEIGHBOURS))
+            yield self._deep_starts(MOST_DEEP // 2, EFFORT)
+
+    def take(self, improved: Improved) -> None:
+        """Take note of what came of a start that somebody else has improved."""
+        cost, rows, effort = improved
+        self._effort_of_others += effort
+        if cost < self.model.forbidden:
+            self._found.append((cost, rows))
 
     def look_further(self, effort: int) -> None:
         """Report the best trees found from more random roots, as long as fewer samples were scanned."""
@@ -259,30 +297,28 @@ class LocalSearch:
                     start = None if is_over else next(starts, None)
                 if start is None:
                     return
-                rows, reach = start
-                cost, rows = core.descend(self.model.core, rows, self.model.depth, reach, EFFORT_OF_A_STEP)
+                cost, rows, _ = improve_start(start, core, self.model)
                 with self._lock:
                     if cost < self.model.forbidden:
                         report_if_cheap(cost, tree_of(rows), self.model, self.run)
                         self._found.append((cost, rows))
-                    self._n_improved += 1
-                    if self._on_looked is not None and not self.control.stopped:
-                        self._on_looked((self._n_improved, self._effort()))
 
     def _effort(self) -> int:
         """Return how many samples were scanned so far."""
-        return self._earlier_effort + sum(core.effort for core in self.cores)
+        return self._effort_of_others + sum(core.effort for core in self.cores)
 
     def _n_scanned(self) -> int:
         """Return the same as a proof counts it."""
         return sum(core.n_scanned for core in self.cores)
 
-    def _known_starts(self, greedy: Sequence[IndexTree]) -> Iterator[StartRows]:
-        """Yield the best tree that is known and the greedy ones."""
+    def _known_start(self) -> Iterator[StartRows]:
+        """Yield the best tree that is known."""
         known, problem = self.run.best_index_tree, self.model.problem
         if known is not None:
             # To rank the ends of a large table for it takes long, and its splits were polished.
             yield rows_of(known if self.model.is_lean else relabel(known, problem, self.run.control)), REACH
+
+    def _greedy_starts(self, greedy: Sequence[IndexTree]) -> Iterator[StartRows]:
         for tree in greedy:
             if self._effort() > EFFORT_OF_STARTS:
                 return

@@ -101,6 +101,12 @@ def stages_of(best: int, model: SearchModel, asked: tuple[float, ...] | None) ->
     return (0.5, 0.85, 0.96, 0.99) if best >= MANY_STEPS * model.step else (0.5, 0.85)
 
 
+def closed_share(target: int, best: int, model: SearchModel, run: Run) -> float:
+    """Return the share of the gap, in parts of a weight, that is closed once every tree is known to cost the target."""
+    known = max(0.0, run.bound) * model.scale
+    return (target - known) / (best - known) if known < best else 0.0
+
+
 class RootSearch:
     """Improve the incumbent and raise the bound until they meet.
 
@@ -152,9 +158,8 @@ class RootSearch:
             if share > EARLY:
                 self._wait_for_scout()
             self._look_nearby()
-            known = max(0.0, self.run.bound) * self.model.scale
-            least = 0.0 if share in first else WORTHWHILE * (self.best - known)
-            if share < 1 and self._target(share) - known <= least:
+            least = 0.0 if share in first else WORTHWHILE
+            if share < 1 and closed_share(self._target(share), self.best, self.model, self.run) <= least:
                 continue
             if not self._settle_in_spells(share, until):
                 break

@@ -99,7 +99,7 @@ def do_slice(commission: Commission, task: Slice) -> SliceNews:
         news = station.news(0.0 if is_last else min(LOOK, left))
         told.trees += news.trees
         told.settled += news.settled
-        told.looked = news.looked or told.looked
+        told.improved += news.improved
         told.told = (told.told + news.told)[-TOLD:]
         told.help = told.help.followed_by(news.help)
         if is_last or news.is_done:

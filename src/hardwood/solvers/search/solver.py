@@ -36,6 +36,7 @@ from hardwood.solvers.search.plan import plan_of
 from hardwood.solvers.search.priced import prove_priced
 from hardwood.solvers.search.root import RootSearch
 from hardwood.solvers.search.scout import Scout
+from hardwood.solvers.search.scouting import Scouting
 from hardwood.solvers.search.spread import spread_search
 from hardwood.tree.index_tree import IndexTree
 
@@ -99,7 +100,7 @@ class SearchSolver(Solver):
             return
         if run.checkpoint is not None and run.checkpoint.is_scouted:  # what comes first was done in an earlier sitting
             run.resolution = run.checkpoint.model.resolution
-            spread_search(run, list)
+            spread_search(run)
             return
         model, lean = _modelled(problem, run, self.needs_ranks(run))
         run.resolution = model.resolution
@@ -112,7 +113,9 @@ class SearchSolver(Solver):
         options = core_options(run.options)
         if run.checkpoint is not None or run.client is not None:
             # What no model can do without was asked before.
-            spread_search(run, lambda: find_greedy_trees(model, options, run))
+            spread_search(
+                run, lambda looked: Scouting(model, options, run, find_greedy_trees(model, options, run), looked)
+            )
             return
         if run.n_jobs > 1 and may_improve(model):
             _search_beside_scout(model, options, run, lean)

@@ -6,9 +6,11 @@ turns; what it proves it writes into a stream of records of its own (`hardwood.p
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from threading import Semaphore
 from typing import Any
 
 import numpy as np
@@ -19,9 +21,10 @@ from hardwood.errors import InvalidInputError
 from hardwood.problem.problem import Problem
 from hardwood.proofs.members import Piece, Settled, packed_piece, unpacked_state
 from hardwood.proofs.writer import PlainRanks, numbers_of_samples, plain_to_indices
-from hardwood.solvers.search.first_trees import improve_first_trees
+from hardwood.solvers.run import Run
+from hardwood.solvers.search.first_trees import report_tree_of_sample
 from hardwood.solvers.search.helping import Help, Helper, Question, RootPart, question_of
-from hardwood.solvers.search.local_search import Looked
+from hardwood.solvers.search.local_search import Improved, StartRows, improve_starts
 from hardwood.solvers.search.model import SearchModel, tree_of
 from hardwood.solvers.search.options import core_options
 from hardwood.solvers.search.scout import Scout
@@ -90,12 +93,8 @@ class Duty:
         How long trees may be looked for.
     tree : IndexTree or None
         The best one so far.
-    greedy : sequence of IndexTree
-        Trees to start from.
-    share : (int, int)
-        Which of so many searches for trees it is, each from other starts.
-    looked : Looked
-        How far that one was when it was stopped.
+    starts : sequence of StartRows
+        Trees to improve; without any, a sample of the problem is to be solved.
     question : Question or None
         Of the station `asker`, to be helped with: the parts are of its root. `place` is for the proof.
     told : sequence of (side, rows)
@@ -107,9 +106,7 @@ class Duty:
     best: int = 0
     seconds: float = np.inf
     tree: IndexTree | None = None
-    greedy: Sequence[IndexTree] = ()
-    share: tuple[int, int] = (0, 1)
-    looked: Looked = (0, 0)
+    starts: Sequence[StartRows] = ()
     question: Question | None = None
     asker: str = ""
     place: int = 0
@@ -137,8 +134,8 @@ class News:
         For whoever asked the question.
     told : list of (side, rows)
         Trees that children of the root were answered with.
-    looked : Looked or None
-        How far a search for trees is.
+    improved : list of Improved
+        What came of the next ones of the starts.
     is_done : bool
         Whether the duty is done, or nothing more can be done about it.
     is_lost : bool
@@ -152,7 +149,7 @@ class News:
     piece: Piece | None = None
     help: Help = field(default_factory=Help)
     told: list[Told] = field(default_factory=list)
-    looked: Looked | None = None
+    improved: list[Improved] = field(default_factory=list)
     is_done: bool = False
     is_lost: bool = False
     counters: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -201,7 +198,7 @@ class Station:
                 raise InvalidInputError(f"the checkpoint cannot be gone on from: {error}") from error
         self._scout: Scout | None = None
         self._helper: Helper | None = None
-        self._looked: Looked | None = None
+        self._improved = deque[Improved]()
         self._offered: int | None = None  # the least cost that is known elsewhere
         self._is_settling = self._has_unwritten = False
 
@@ -226,11 +223,12 @@ class Station:
         """Return what is new, but what was written (`take_piece`), after so many seconds at most."""
         scout, helper = self._scout, self._helper  # other threads may end them meanwhile
         if scout is not None:
-            looked = self._looked  # before the trees that this rests on are asked for
+            n = len(self._improved)  # before the trees that these rest on are asked for
             trees, is_over = scout.news(seconds)
             if is_over:
-                self._scout = None
-            return News([(None, tree) for tree in trees], looked=looked, is_done=is_over)
+                self._scout, n = None, len(self._improved)
+            improved = [self._improved.popleft() for _ in range(n)]
+            return News([(None, tree) for tree in trees], improved=improved, is_done=is_over)
         if helper is not None:
             help_, is_over = helper.news(seconds)
             if is_over:
@@ -290,27 +288,24 @@ class Station:
             scout.request_stop()
 
     def _new_scout(self, duty: Duty) -> Scout:
-        commission, options = self.commission, core_options(self.commission.options)
-        self._looked = None
+        commission, options, model = self.commission, core_options(self.commission.options), self._models.own
+        self._improved.clear()
+
+        def look(run: Run, permits: Semaphore) -> None:
+            del permits  # there is one thread
+            if duty.starts:
+                improve_starts(duty.starts, model, options, run, self._improved.append)
+            else:
+                report_tree_of_sample(model, options, run)
+
         return Scout(
-            lambda run, _: improve_first_trees(
-                self._models.own,
-                lambda: duty.greedy,
-                options,
-                run,
-                share=duty.share,
-                looked=duty.looked,
-                on_looked=self._note_looked,
-            ),
+            look,
             commission.problem,
             commission.options,
             random_state=commission.random_state,
             seconds=duty.seconds,
             tree=duty.tree,
         )
-
-    def _note_looked(self, looked: Looked) -> None:
-        self._looked = looked
 
     def close(self) -> None:
         """End whatever runs."""
