@@ -228,7 +228,7 @@ def test_the_proof_for_a_sample_is_not_lost_with_what_comes_after_it() -> None:
 
     def scouting(looked: Looked) -> Scouting:
         run = Scout(lambda *_: None, problem, options, random_state=0, seconds=60, tree=None)._run
-        return Scouting(SearchModel.of(problem), core_options(options), run, [], looked)
+        return Scouting(SearchModel.of(problem), core_options(options), run, list, looked)
 
     first = scouting((0, 0))
     sample = first.give("one")

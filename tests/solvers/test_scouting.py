@@ -35,7 +35,7 @@ class Look:
         _, rows = _core.best_stump(self.model.core)
         self.run.report(tree_of(rows))
         self.greedy = find_greedy_trees(self.model, self.options, self.run)
-        self.scouting = Scouting(self.model, self.options, self.run, self.greedy)
+        self.scouting = Scouting(self.model, self.options, self.run, lambda: self.greedy)
         self.core = _core.Reoptimiser(self.model.core, self.options, _core.Control())
 
     def improve(self, starts: Any) -> list[Improved]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 import numpy as np
@@ -40,8 +40,8 @@ class Scouting:
         In its own ranks.
     options : SearchOptions
     run : Run
-    greedy : sequence of IndexTree
-        Starts.
+    greedy : callable
+        Grows more starts, once they are needed: a station may solve the sample meanwhile.
     looked : Looked
         How far an earlier sitting was; its best tree is known.
     """
@@ -51,7 +51,7 @@ class Scouting:
         model: SearchModel,
         options: _core.SearchOptions,
         run: Run,
-        greedy: Sequence[IndexTree],
+        greedy: Callable[[], Sequence[IndexTree]],
         looked: Looked = (0, 0),
     ) -> None:
         self._model, self._options, self._run, self._greedy = model, options, run, greedy
@@ -135,6 +135,7 @@ class Scouting:
             following = next(self._rounds, None)
             self._round = iter(()) if following is None else following
             return following is not None
+        greedy = self._greedy()
         self._until = run.elapsed() + share_of_time(model) * run.remaining()
         shifts = first_shifts(model, run)
         self._local = LocalSearch(model, self._options, run, [run.random_state], n_threads=0, shifts=shifts)
@@ -142,6 +143,6 @@ class Scouting:
         if self._n_before > 0 and known is not None:
             cost = _core.Reoptimiser(model.core, self._options, run.control).cost_of(model.core, rows_of(known))
             self._local.take((cost, rows_of(known), self._effort_before))
-        self._rounds = self._local.rounds(self._greedy, is_known_last=self._sample_at is not None)
+        self._rounds = self._local.rounds(greedy, is_known_last=self._sample_at is not None)
         self._round = islice(next(self._rounds), self._n_before, None)
         return True

@@ -114,7 +114,8 @@ class SearchSolver(Solver):
         if run.checkpoint is not None or run.client is not None:
             # What no model can do without was asked before.
             spread_search(
-                run, lambda looked: Scouting(model, options, run, find_greedy_trees(model, options, run), looked)
+                run,
+                lambda looked: Scouting(model, options, run, lambda: find_greedy_trees(model, options, run), looked),
             )
             return
         if run.n_jobs > 1 and may_improve(model):
