@@ -18,6 +18,7 @@ from hardwood import InvalidInputError, Problem, RobustTreeClassifier, solve
 from hardwood.solvers.result import EndReason, Status
 from hardwood.solvers.search import cluster as cluster_module
 from hardwood.solvers.search import seats
+from hardwood.solvers.search import spread as spread_module
 from hardwood.solvers.search.station import Commission, Streams
 from hardwood.solvers.solve import SolverFailureWarning
 
@@ -215,3 +216,22 @@ def test_first_trees_that_were_lost_with_a_worker_are_looked_for_again(
     result = solve(problem, client=client)
     assert (result.objective, result.status) == (solve(problem).objective, Status.OPTIMAL)
     assert len(given) == len(set(given)) + 1  # the first station had one start when it was lost
+
+
+def test_a_station_that_says_nothing_of_its_first_trees_holds_nobody_up(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, _, problem = problem_of(4)
+    give, silent = cluster_module.Workers.give, list[str]()
+
+    def give_to_others(workers: Any, slot: str, duty: Any) -> None:
+        if duty.parts is None and not silent:
+            silent.append(slot)
+        else:
+            give(workers, slot, duty)
+
+    monkeypatch.setattr(cluster_module.Workers, "give", give_to_others)
+    monkeypatch.setattr(spread_module, "PATIENCE", 0.3)
+    result = solve(problem, client=client, time_limit=60)
+    assert (result.objective, result.status) == (solve(problem).objective, Status.OPTIMAL)
+    assert len(silent) == 1

@@ -175,13 +175,12 @@ def improve_start(start: StartRows, core: _core.Reoptimiser, model: SearchModel)
 
 def improve_starts(
     starts: Sequence[StartRows],
+    core: _core.Reoptimiser,
     model: SearchModel,
-    options: _core.SearchOptions,
     run: Run,
     on_improved: Callable[[Improved], None],
 ) -> None:
     """Report what comes of starts, and say so of each."""
-    core = _core.Reoptimiser(model.core, options, run.control)
     for start in starts:
         improved = improve_start(start, core, model)
         if improved[0] < model.forbidden:

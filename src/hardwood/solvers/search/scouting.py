@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -41,7 +42,7 @@ class Scouting:
     options : SearchOptions
     run : Run
     greedy : callable
-        Grows more starts, once they are needed: a station may solve the sample meanwhile.
+        Grows more starts; where a sample of the problem is solved first, while a station does that.
     looked : Looked
         How far an earlier sitting was; its best tree is known.
     """
@@ -54,10 +55,11 @@ class Scouting:
         greedy: Callable[[], Sequence[IndexTree]],
         looked: Looked = (0, 0),
     ) -> None:
-        self._model, self._options, self._run, self._greedy = model, options, run, greedy
+        self._model, self._options, self._run = model, options, run
         self._n_before, self._effort_before = looked
         self._effort = self._n_improved = 0
         self._is_sample_due = may_improve(model) and solves_sample(model) and looked == (0, 0)
+        self._greedy = greedy if self._is_sample_due else partial(list, greedy())
         self._sample_at: str | None = None
         self._is_sample_done = looked != (0, 0)
         self._local: LocalSearch | None = None

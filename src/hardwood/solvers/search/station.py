@@ -199,6 +199,8 @@ class Station:
         self._scout: Scout | None = None
         self._helper: Helper | None = None
         self._improved = deque[Improved]()
+        self._looking = _core.Control()
+        self._reoptimiser: _core.Reoptimiser | None = None  # which subtrees it has improved it remembers
         self._offered: int | None = None  # the least cost that is known elsewhere
         self._is_settling = self._has_unwritten = False
 
@@ -213,6 +215,7 @@ class Station:
                 duty.question, duty.parts, duty.place, self._plain, options, self.control, writes_proof=writes
             )
         else:
+            self._reoptimiser = None
             self._is_settling = self._has_unwritten = True
             self._core.hear(duty.told)
             self._core.start(duty.target, duty.best, duty.parts)
@@ -282,6 +285,7 @@ class Station:
     def request_stop(self) -> None:
         """Ask whatever runs to end; returns at once."""
         self.control.request_stop()
+        self._looking.request_stop()
         self.end_help()
         scout = self._scout
         if scout is not None:
@@ -290,11 +294,15 @@ class Station:
     def _new_scout(self, duty: Duty) -> Scout:
         commission, options, model = self.commission, core_options(self.commission.options), self._models.own
         self._improved.clear()
+        if self._reoptimiser is None:
+            self._reoptimiser = _core.Reoptimiser(model.core, options, self._looking)
+        core = self._reoptimiser
+        self._looking.set_time_left(duty.seconds)
 
         def look(run: Run, permits: Semaphore) -> None:
             del permits  # there is one thread
             if duty.starts:
-                improve_starts(duty.starts, model, options, run, self._improved.append)
+                improve_starts(duty.starts, core, model, run, self._improved.append)
             else:
                 report_tree_of_sample(model, options, run)
 
