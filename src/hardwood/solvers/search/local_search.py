@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, cycle, islice, repeat
 
@@ -201,7 +201,8 @@ class LocalSearch:
     seed : sequence of int
         Of random starts.
     n_threads : int
-        With none, somebody else improves the starts (`rounds`) and says what came of them (`take`).
+        With none, somebody else improves the starts (`rounds`) and says what came of them (`take`), and how many
+        samples were scanned for it (`effort_of_others`).
     permits : Semaphore or None
         What a thread needs to improve a start: others may be of use elsewhere at first.
     shifts : Shifts or None
@@ -218,7 +219,7 @@ class LocalSearch:
         permits: threading.Semaphore | None = None,
         shifts: Shifts | None = None,
     ) -> None:
-        self._effort_of_others = 0
+        self.effort_of_others = 0
         self._shifts = shifts
         self.model = model
         self.run = run
@@ -258,12 +259,9 @@ class LocalSearch:
             yield ((rows, REACH) for rows in islice(self._shifted(), NEIGHBOURS))
             yield self._deep_starts(MOST_DEEP // 2, EFFORT)
 
-    def take(self, improved: Improved) -> None:
-        """Take note of what came of a start that somebody else has improved."""
-        cost, rows, effort = improved
-        self._effort_of_others += effort
-        if cost < self.model.forbidden:
-            self._found.append((cost, rows))
+    def take(self, improved: Iterable[Improved]) -> None:
+        """Take note of what came of starts of a round that somebody else has improved, in their order."""
+        self._found += [(cost, rows) for cost, rows, _ in improved if cost < self.model.forbidden]
 
     def look_further(self, effort: int) -> None:
         """Report the best trees found from more random roots, as long as fewer samples were scanned."""
@@ -304,7 +302,7 @@ class LocalSearch:
 
     def _effort(self) -> int:
         """Return how many samples were scanned so far."""
-        return self._effort_of_others + sum(core.effort for core in self.cores)
+        return self.effort_of_others + sum(core.effort for core in self.cores)
 
     def _n_scanned(self) -> int:
         """Return the same as a proof counts it."""

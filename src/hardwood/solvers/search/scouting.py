@@ -68,6 +68,7 @@ class Scouting:
         self._round: Iterator[StartRows] = iter(())
         self._at = dict[str, deque[tuple[int, StartRows]]]()  # by station, what it has not said of yet
         self._lost = deque[tuple[int, StartRows]]()
+        self._came = dict[int, Improved]()  # of the round
         self._n_given, self._done = self._n_before, set[int]()
         self.is_over = not may_improve(model)
 
@@ -101,10 +102,11 @@ class Scouting:
         for one, (number, _) in zip(improved, list(self._at.get(station, ())), strict=False):
             self._at[station].popleft()
             self._done.add(number)
+            self._came[number] = one
             self._n_improved += 1
             self._effort += one[2]
             if self._local is not None:
-                self._local.take(one)
+                self._local.effort_of_others += one[2]
 
     def end(self, station: str, *, is_lost: bool) -> None:
         """Take note that a station has come to its end, or what it had left was lost with it."""
@@ -134,6 +136,9 @@ class Scouting:
         if model.depth <= 2 or run.should_stop() or run.elapsed() >= self._until:
             return False
         if self._local is not None:
+            # In the order of the starts, so that it does not matter who was faster.
+            self._local.take(self._came[number] for number in sorted(self._came))
+            self._came.clear()
             following = next(self._rounds, None)
             self._round = iter(()) if following is None else following
             return following is not None
@@ -141,10 +146,11 @@ class Scouting:
         self._until = run.elapsed() + share_of_time(model) * run.remaining()
         shifts = first_shifts(model, run)
         self._local = LocalSearch(model, self._options, run, [run.random_state], n_threads=0, shifts=shifts)
+        self._local.effort_of_others = self._effort_before
         known = run.best_index_tree
         if self._n_before > 0 and known is not None:
             cost = _core.Reoptimiser(model.core, self._options, run.control).cost_of(model.core, rows_of(known))
-            self._local.take((cost, rows_of(known), self._effort_before))
+            self._local.take([(cost, rows_of(known), 0)])
         self._rounds = self._local.rounds(greedy, is_known_last=self._sample_at is not None)
         self._round = islice(next(self._rounds), self._n_before, None)
         return True
