@@ -44,14 +44,14 @@ class Look:
             self.run.report(tree_of(rows))
         return improved
 
-    def finish(self, stations: tuple[str, ...]) -> list[StartRows]:
-        """Let stations take turns until all is done; what they were given, in order."""
+    def finish(self, stations: tuple[str, ...], *, is_last_first: bool = False) -> list[StartRows]:
+        """Let stations take turns until all is done, the last one first if asked; what they were given."""
         given = list[StartRows]()
         while not self.scouting.is_over:
             at = [(station, self.scouting.give(station)) for station in stations]
-            for station, what in at:
+            given += [start for _, what in at if what is not None for start in what[0]]
+            for station, what in reversed(at) if is_last_first else at:
                 if what is not None:
-                    given += what[0]
                     self.scouting.take(station, self.improve(what[0]))
                     self.scouting.end(station, is_lost=False)
         return given
@@ -69,6 +69,11 @@ def test_stations_find_what_one_search_finds(stations: tuple[str, ...]) -> None:
     assert shared.run.best_objective == alone.run.best_objective
     assert len(given) == shared.scouting.looked[0]
     assert {reach for _, reach in given} == {2, DEEP_REACH}
+
+
+def test_it_does_not_matter_who_is_faster() -> None:
+    stations = ("a", "b", "c")
+    assert keys(Look(problem_of()).finish(stations)) == keys(Look(problem_of()).finish(stations, is_last_first=True))
 
 
 def test_larger_steps_wait_until_all_other_starts_are_done() -> None:
