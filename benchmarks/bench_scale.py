@@ -149,7 +149,7 @@ def time_of_stations(text: str, n: int) -> Measured:
         now = time.process_time()
         seconds += (now - last) / n_busy
         last = now
-        if self.is_scouted and first == 0:
+        if self.scouting is None and first == 0:
             first = now - began
 
     with tempfile.TemporaryDirectory() as folder, patch.object(_Spread, "_collect", counted):
