@@ -31,7 +31,7 @@ from hardwood.proofs.checkpoint import (
 from hardwood.proofs.members import Piece, note, pack, read_members, read_note
 from hardwood.proofs.writer import PlainRanks, write_proof
 from hardwood.solvers.result import EndReason, Status
-from hardwood.solvers.search import helping, spread
+from hardwood.solvers.search import first_trees, helping, solver, spread
 from hardwood.solvers.search.ledger import Ledger
 from hardwood.solvers.search.local_search import MOST_DEEP
 from hardwood.solvers.search.model import SearchModel
@@ -245,6 +245,46 @@ def test_the_proof_for_a_sample_is_not_lost_with_what_comes_after_it() -> None:
         given = scouting(looked).give("one")
         assert given is not None
         assert given[0]
+
+
+def test_greedy_trees_grow_while_the_only_station_solves_the_sample(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(SEED)
+    X = rng.random((2500, 3))
+    problem = Problem.from_data(X, (X[:, 0] + rng.normal(0, 0.1, 2500) > 0.5).astype(int), 0.05, 3)
+    order = list[str]()
+    begin, end = Station.begin, Scouting.end
+    find = first_trees.find_greedy_trees
+
+    def begun(station: Station, duty: Duty) -> None:
+        order.append("root" if duty.parts is not None else "starts" if duty.starts else "sample")
+        begin(station, duty)
+
+    def ended(scouting: Scouting, station: str, *, is_lost: bool) -> None:
+        order.append("end")
+        end(scouting, station, is_lost=is_lost)
+
+    monkeypatch.setattr(Station, "begin", begun)
+    monkeypatch.setattr(Scouting, "end", ended)
+
+    def found(model: SearchModel, *rest: Any) -> Any:
+        order.extend(["greedy"] if model.problem.n_samples == 2500 else [])  # the sample has greedy trees, too
+        return find(model, *rest)
+
+    monkeypatch.setattr(solver, "find_greedy_trees", found)
+    solve(problem, checkpoint=tmp_path / "run.hwp")
+    assert order[:4] == ["sample", "greedy", "end", "starts"]
+    assert order.count("greedy") == 1
+
+
+@pytest.mark.parametrize("looked", [(-1, 0), (0, -5), (10**30, 0), (3, 10**30)])
+def test_a_search_for_trees_that_was_impossibly_far_is_refused(looked: tuple[int, int], tmp_path: Path) -> None:
+    _, _, problem = stopped_search(tmp_path / "run.hwp")
+    with (tmp_path / "run.hwp").open("ab") as stream:
+        stream.write(pack(note({"looked": looked})))
+    with pytest.raises(InvalidInputError, match="search for good trees was makes no sense"):
+        solve(problem, checkpoint=tmp_path / "run.hwp")
 
 
 def long_problem() -> Problem:

@@ -400,7 +400,9 @@ def _take(saved: SavedSearch, entries: dict[str, Any], start: int, end: int) -> 
         saved.bound_of_any_model = bound
     if "looked" in entries:
         n_starts, effort = map(int, entries["looked"])
-        saved.looked = max(0, n_starts), max(0, effort)
+        if not (0 <= n_starts < 1 << 40 and 0 <= effort < 1 << 62):
+            raise ValueError("how far it says that the search for good trees was makes no sense")
+        saved.looked = n_starts, effort
     saved._n_scoutings += "scouting" in entries
     saved.is_scouted |= bool(entries.get("is_scouted")) or saved._n_scoutings >= MOST_SCOUTINGS
     saved.file.size = end

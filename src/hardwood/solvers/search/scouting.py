@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -42,7 +41,7 @@ class Scouting:
     options : SearchOptions
     run : Run
     greedy : callable
-        Grows more starts; where a sample of the problem is solved first, while a station does that.
+        Grows more starts; where a sample of the problem is solved first, while a station does that (`grow`).
     looked : Looked
         How far an earlier sitting was; its best tree is known.
     """
@@ -59,7 +58,8 @@ class Scouting:
         self._n_before, self._effort_before = looked
         self._effort = self._n_improved = 0
         self._is_sample_due = may_improve(model) and solves_sample(model) and looked == (0, 0)
-        self._greedy = greedy if self._is_sample_due else partial(list, greedy())
+        self._greedy = greedy
+        self._grown: Sequence[IndexTree] | None = None
         self._sample_at: str | None = None
         self._is_sample_done = looked != (0, 0)
         self._local: LocalSearch | None = None
@@ -71,6 +71,14 @@ class Scouting:
         self._came = dict[int, Improved]()  # of the round
         self._n_given, self._done = self._n_before, set[int]()
         self.is_over = not may_improve(model)
+        if not self._is_sample_due:
+            self.grow()
+
+    def grow(self) -> Sequence[IndexTree]:
+        """Return greedy trees, grown the first time."""
+        if self._grown is None:
+            self._grown = self._greedy()
+        return self._grown
 
     @property
     def looked(self) -> Looked:
@@ -95,7 +103,8 @@ class Scouting:
                 self.is_over = not self._at and not self._run.should_stop()
                 return None
         self._at[station] = deque(batch)
-        return [start for _, start in batch], min(self._until - self._run.elapsed(), self._run.remaining())
+        seconds = min(self._until - self._run.elapsed(), self._run.remaining())
+        return [start for _, start in batch], max(0.0, seconds)
 
     def take(self, station: str, improved: Sequence[Improved]) -> None:
         """Take in what a station has to say of its starts, in their order."""
@@ -142,7 +151,7 @@ class Scouting:
             following = next(self._rounds, None)
             self._round = iter(()) if following is None else following
             return following is not None
-        greedy = self._greedy()
+        greedy = self.grow()
         self._until = run.elapsed() + share_of_time(model) * run.remaining()
         shifts = first_shifts(model, run)
         self._local = LocalSearch(model, self._options, run, [run.random_state], n_threads=0, shifts=shifts)

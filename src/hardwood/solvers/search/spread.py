@@ -184,7 +184,8 @@ class _Spread:
         for slot in [slot for slot in self.doing if slot not in slots]:
             lost = self.doing.pop(slot)
             self.queue += lost.parts or () if lost.is_at_root else ()
-            self._end_scout(slot, lost, is_lost=True)
+            if self.scouting is not None:
+                self.scouting.end(slot, is_lost=True)
             self.questions.forget(slot)
             self.questions.end_help(lost.asker, slot)
         idle = [slot for slot in slots if slot not in self.doing]
@@ -218,14 +219,13 @@ class _Spread:
                 break
             starts, seconds = given
             self._give(idle.pop(0), Duty(None, seconds=seconds, tree=self.run.best_index_tree, starts=starts))
+        if self.scouting is not None and not self.run.should_stop():
+            self.scouting.grow()  # if the first station solves a sample, this is done beside it
+            self._take_best(self.model.in_parts(self.run.best_objective))
         if self.scouting is not None and self.scouting.is_over:
             self.scouting = None
             if self.saved is not None:
                 self.saved.keep_scouted()
-
-    def _end_scout(self, slot: str, duty: Duty, *, is_lost: bool) -> None:
-        if self.scouting is not None and duty.parts is None:
-            self.scouting.end(slot, is_lost=is_lost)
 
     def _hear_scout(self, slot: str, news: News) -> None:
         """Take in what came of starts for first trees."""
@@ -332,9 +332,12 @@ class _Spread:
         # Weights that are not whole were rounded down: the cost in parts is less than the true one.
         claim = cost / self.model.scale if cost is not None and self.model.step > 1 else None
         self.run.report(tree, claim=claim)
-        known = self.model.in_parts(self.run.best_objective)
-        self.best = min(self.best, known if cost is None else cost)
-        self.team.offer(self.best)
+        self._take_best(self.model.in_parts(self.run.best_objective) if cost is None else cost)
+
+    def _take_best(self, cost: int) -> None:
+        if cost < self.best:
+            self.best = cost
+            self.team.offer(cost)
 
     def _proven(self, ledger: Ledger) -> int:
         """Return what is proven of every tree, in parts."""

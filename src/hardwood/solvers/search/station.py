@@ -294,15 +294,14 @@ class Station:
     def _new_scout(self, duty: Duty) -> Scout:
         commission, options, model = self.commission, core_options(self.commission.options), self._models.own
         self._improved.clear()
-        if self._reoptimiser is None:
-            self._reoptimiser = _core.Reoptimiser(model.core, options, self._looking)
-        core = self._reoptimiser
         self._looking.set_time_left(duty.seconds)
 
         def look(run: Run, permits: Semaphore) -> None:
             del permits  # there is one thread
             if duty.starts:
-                improve_starts(duty.starts, core, model, run, self._improved.append)
+                if self._reoptimiser is None:
+                    self._reoptimiser = _core.Reoptimiser(model.core, options, self._looking)
+                improve_starts(duty.starts, self._reoptimiser, model, run, self._improved.append)
             else:
                 report_tree_of_sample(model, options, run)
 
