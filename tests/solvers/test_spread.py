@@ -134,7 +134,7 @@ def test_a_scheduler_that_dies_leaves_what_was_proven(tmp_path: Path, monkeypatc
     import sys
 
     monkeypatch.setattr(cluster_module, "PATIENCE", 2.0)
-    _, _, problem = problem_of(5, n=2000, depth=4)
+    _, _, problem = problem_of(5, n=2000, depth=5)
     command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard"]
     file = tmp_path / "scheduler.json"
     scheduler = subprocess.Popen([*command, "--scheduler-file", str(file)], stderr=subprocess.DEVNULL)
