@@ -18,7 +18,16 @@ from hardwood.proofs.checkpoint import Checkpoint, SavedSearch, open_checkpoint
 from hardwood.proofs.members import Piece, Settled
 from hardwood.solvers.result import Status
 from hardwood.solvers.search import helping, spread
-from hardwood.solvers.search.helping import FIRST_PLACE, Help, Question, Questions, RootPart, _halved, without
+from hardwood.solvers.search.helping import (
+    FIRST_PLACE,
+    Help,
+    Question,
+    Questions,
+    RootPart,
+    _halved,
+    question_of,
+    without,
+)
 from hardwood.solvers.search.ledger import Keepers, Ledger
 from hardwood.solvers.search.model import SearchModel
 from hardwood.solvers.search.solver import SearchSolver
@@ -77,7 +86,7 @@ def search_with_help(
     while not news.is_done:
         news = asker.news(0.001)
         settled += news.settled
-        question = asker.ask_question() if n_asked < HELPED else None
+        question = question_of(asker._core) if n_asked < HELPED else None
         if question is not None:
             n_asked += 1
             help_with(asker, helpers, question, said)

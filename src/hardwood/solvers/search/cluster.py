@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 import time
 import uuid
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
@@ -19,20 +20,20 @@ from importlib import import_module
 from typing import Any
 
 from hardwood.errors import HardwoodError, InvalidInputError, MissingEngineError
-from hardwood.solvers.search.helping import Help, Question, RootPart
+from hardwood.solvers.search.helping import Help
 from hardwood.solvers.search.seats import (
     Slice,
     SliceNews,
-    ask_question,
     do_slice,
     end_help,
     end_search,
+    give_work,
     prepare,
-    take_back,
     take_help,
     tell_cost,
 )
 from hardwood.solvers.search.station import Commission, Duty, News, Streams
+from hardwood.solvers.search.team import Given
 
 SLICE = (0.4, 5.0, 0.02)
 """CPU seconds of a slice for each thread: at least, at most, and as a share of those of all slices before."""
@@ -95,6 +96,7 @@ class Workers:
         self._failures = 0
         self._rings = threading.Event()
         self._silent: dict[str, float] = {}  # by address, until when it is not asked
+        self._asked_for_work, self._given = set[str](), deque[Given]()
         self._prepared = [self._begun(slot.address, prepare, self._search) for slot in self._at_once()]
 
     def _at_once(self) -> list[_Slot]:
@@ -242,14 +244,21 @@ class Workers:
             self._best = cost
             self._answers(0.0, None, tell_cost, cost)
 
-    def give_back(self, slot: str) -> list[RootPart]:
-        """Return parts that a station has not begun."""
-        return self._answered_by(slot, take_back) or []
+    def ask_for_work(self, slot: str, *, helps: bool) -> None:
+        """Ask a station for parts, or a question, unless it was asked and has not answered."""
+        if slot not in self._asked_for_work:
+            self._asked_for_work.add(slot)
+            threading.Thread(target=self._wait_for_work, args=(slot, helps), daemon=True).start()
 
-    def ask_question(self, slot: str) -> Question | None:
-        """Return the question that a station may be helped with."""
-        answer: Question | None = self._answered_by(slot, ask_question)
-        return answer
+    def _wait_for_work(self, slot: str, helps: bool) -> None:
+        parts, question = self._answered_by(slot, give_work, helps) or ([], None)
+        self._given.append(Given(slot, parts, question))
+        self._asked_for_work.discard(slot)
+        self._rings.set()
+
+    def given_back(self) -> list[Given]:
+        """Return the answers that have come."""
+        return [self._given.popleft() for _ in range(len(self._given))]
 
     def take_help(self, slot: str, question: int, place: int, given: Help) -> bool:
         """Hand over what a helper found out."""

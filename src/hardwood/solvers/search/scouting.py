@@ -87,6 +87,17 @@ class Scouting:
         effort = self._effort_before + self._effort
         return n, max(effort, NO_STARTS[1]) if self._is_sample_done else effort
 
+    @property
+    def is_growing_due(self) -> bool:
+        """Whether greedy trees have to be grown before there is a start to give."""
+        return self._grown is None and not self._is_sample_due
+
+    @property
+    def is_at_large_steps(self) -> bool:
+        """Whether stations improve larger subtrees, of the best trees so far, and nothing else."""
+        left = [start for starts in self._at.values() for _, start in starts]
+        return bool(left) and all(reach > REACH for _, reach in left)
+
     def give(self, station: str) -> tuple[Sequence[StartRows], float] | None:
         """Return starts for a station, and for how many seconds; no starts: it is to solve a sample of the problem.
 

@@ -6,6 +6,7 @@ worker closes.
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from dataclasses import dataclass
@@ -24,6 +25,9 @@ LONGEST = 8.0
 LOOK = 0.1
 """Seconds between two looks of a slice at its station, and of a process with stations at its worker."""
 
+SHORT_LOOK, PATIENCE = 0.003, 0.5
+"""Seconds between two looks at a station that was asked for work, and until it is no longer waited for."""
+
 SERVING = ("init", "starting", "running", "paused")
 """What Dask says of a worker that is not about to end."""
 
@@ -38,6 +42,7 @@ class _Seat:
 _LOCK = threading.Lock()
 _SEATS: dict[tuple[str, str], _Seat] = {}
 _MODELS: dict[str, Models] = {}
+_RESTING = set[Any]()  # workers whose profile rests
 _watcher: threading.Thread | None = None
 
 
@@ -132,6 +137,7 @@ def _seat_for(commission: Commission, task: Slice) -> _Seat | None:
             return None
         models = _models_of(commission, task.search)
         _SEATS[key] = _Seat(Station(commission, models, task.fresh, task.state), _own_worker())
+        _let_profile_rest(_SEATS[key].worker)
         if _watcher is None:
             _watcher = threading.Thread(target=_watch, daemon=True)
             _watcher.start()
@@ -146,6 +152,27 @@ def _own_worker() -> Any:
         return None
 
 
+def _let_profile_rest(worker: Any) -> None:
+    """Let Dask not look at the threads of a worker a hundred times per second as long as stations sit there.
+
+    It would see them wait, and that takes half of what an idle worker takes of a core.
+    """
+    if worker is not None and "profile" in worker.periodic_callbacks:
+        _RESTING.add(worker)
+        worker.loop.add_callback(worker.periodic_callbacks["profile"].stop)
+
+
+def _let_profiles_go_on() -> None:
+    while _RESTING:
+        worker = _RESTING.pop()
+        if _serves(worker):
+            worker.loop.add_callback(worker.periodic_callbacks["profile"].start)
+
+
+def _serves(worker: Any) -> bool:
+    return worker.status.name in SERVING
+
+
 def _watch() -> None:
     """Let stations end with their worker, which closes when it loses its scheduler."""
     global _watcher
@@ -153,10 +180,11 @@ def _watch() -> None:
         time.sleep(LOOK)
         with _LOCK:
             if not _SEATS:
+                _let_profiles_go_on()
                 _watcher = None
                 return
             for seat in _SEATS.values():
-                if seat.worker is not None and seat.worker.status.name not in SERVING:
+                if seat.worker is not None and not _serves(seat.worker):
                     seat.station.request_stop()
 
 
@@ -176,16 +204,20 @@ def tell_cost(search: str, cost: int) -> None:
             seat.station.offer(cost)
 
 
-def take_back(search: str, slot: str) -> list[RootPart]:
-    """Return what a station on this worker has not begun."""
-    seat = _SEATS.get((search, slot))
-    return [] if seat is None else seat.station.give_back()
+async def give_work(search: str, slot: str, helps: bool) -> tuple[list[RootPart], Question | None]:
+    """Return parts that a station on this worker has not begun, or a question of it, as soon as it has one.
 
-
-def ask_question(search: str, slot: str) -> Question | None:
-    """Return the question that a station on this worker may be helped with."""
-    seat = _SEATS.get((search, slot))
-    return None if seat is None else seat.station.ask_question()
+    That is at its next threshold: it is waited for here, where it takes no message to look again.
+    """
+    until = time.monotonic() + PATIENCE
+    while True:
+        seat = _SEATS.get((search, slot))
+        if seat is None:
+            return [], None
+        parts, question = seat.station.give_work(helps=helps)
+        if parts or question is not None or not seat.station.is_settling or time.monotonic() > until:
+            return parts, question
+        await asyncio.sleep(SHORT_LOOK)
 
 
 def take_help(search: str, slot: str, question: int, place: int, given: Help) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -28,7 +28,7 @@ from hardwood.solvers.search.model import SearchModel
 from hardwood.solvers.search.options import core_options
 from hardwood.solvers.search.root import EARLY, POLL, WORTHWHILE, closed_share, stages_of
 from hardwood.solvers.search.scouting import Looked, Scouting
-from hardwood.solvers.search.station import TOLD, Commission, Duty, Models, News, Streams, Told
+from hardwood.solvers.search.station import TOLD, Commission, Counters, Duty, Models, News, Streams, Told
 from hardwood.solvers.search.team import Team, Threads
 from hardwood.tree.index_tree import IndexTree
 
@@ -45,8 +45,9 @@ MOST_ASKED = 4
 SHORTEST_WAIT, LONGEST_WAIT = 0.005, 0.04
 """Seconds after which stations are asked for work again while another one has none; twice as many each time."""
 
-PATIENCE = 15.0
-"""Seconds to wait for stations that look for first trees, and say nothing, before others prove."""
+PATIENCE, PATIENCE_AT_LARGE_STEPS = 15.0, 0.1
+"""Seconds to wait for stations that look for first trees, and say nothing, before others prove; and for those that take
+the last, large steps, while others have nothing to do."""
 
 
 def spread_search(run: Run, scouts: Callable[[Looked], Scouting] | None = None) -> None:
@@ -93,6 +94,7 @@ class _Spread:
         self.told: deque[tuple[str, Told]] = deque(maxlen=TOLD)
         self.n_told, self.heard = 0, dict[str, int]()  # how many were told, and by slot how many were then
         self.questions = Questions()
+        self.counters: dict[tuple[str, int], Counters] = {}  # by slot and stream, of all duties so far
         # What an effort allows would be spent on what nobody may need.
         self.can_help = model.depth > 2 and model.problem.min_samples_leaf == 0 and run.options["effort"] is None
         self.has_given_up = False
@@ -125,12 +127,18 @@ class _Spread:
     def _look_for_trees(self) -> None:
         """Prove nothing before the best tree is known that stations look for: all would have to be asked again.
 
-        A station that says nothing for long may never do so.
+        But a station that says nothing for long may never do so, and what is proven beside the last steps, which may
+        find nothing, is worth more than to wait for them.
         """
+        all_busy = time.monotonic()
         while self.scouting is not None and not self.run.should_stop():
             self._hand_out(0)
-            is_silent = time.monotonic() - self.heard_of_scouts > PATIENCE
-            if self.scouting is None or (is_silent and len(self.doing) < len(self.team.slots())):
+            now = time.monotonic()
+            if len(self.doing) == len(self.team.slots()):
+                all_busy = now
+            is_silent = now - self.heard_of_scouts > PATIENCE and all_busy < now
+            has_waited = now - all_busy > PATIENCE_AT_LARGE_STEPS
+            if self.scouting is None or is_silent or (has_waited and self.scouting.is_at_large_steps):
                 return
             self._collect(POLL, writes=False)
             self.run.progress()
@@ -190,10 +198,18 @@ class _Spread:
             self.questions.end_help(lost.asker, slot)
         idle = [slot for slot in slots if slot not in self.doing]
         self._let_scout(idle)
-        if not idle:
-            self.wait = POLL
-            return
-        self.queue = self.ledger.open_parts(target, self.queue) if self.queue else self._taken_back()
+        self.wait = POLL if not idle else SHORTEST_WAIT if self.wait >= POLL else min(2 * self.wait, LONGEST_WAIT)
+        if idle:
+            self._let_prove(idle, target)
+            self._let_help(idle)
+        self._grow_trees()
+
+    def _let_prove(self, idle: list[str], target: int) -> None:
+        """Let stations without work settle parts of the root, if there are any; they are taken off."""
+        self._take_given()
+        self.queue = self.ledger.open_parts(target, self.queue)
+        if not self.queue:
+            self._ask_for_work()
         while idle and self.queue:
             slot = idle.pop(0)
             n = -(-len(self.queue) // (1 + len(idle) + self._n_expected()))
@@ -201,8 +217,6 @@ class _Spread:
             self.queue = [part for part in self.queue if part not in parts]
             self.served.add(slot)
             self._give_parts(slot, parts, target)
-        self._let_help(idle)
-        self.wait = POLL if not idle else SHORTEST_WAIT if self.wait >= POLL else min(2 * self.wait, LONGEST_WAIT)
 
     def _n_expected(self) -> int:
         """Return how many stations at the root will come for their share of the queue, which they had none of yet.
@@ -214,18 +228,23 @@ class _Spread:
     def _let_scout(self, idle: list[str]) -> None:
         """Let stations without work look for first trees; they are taken off."""
         while self.scouting is not None and idle:
+            if self.scouting.is_growing_due and self.queue:
+                break  # nobody has to wait for the greedy trees
             given = self.scouting.give(idle[0])
             if given is None:
                 break
             starts, seconds = given
             self._give(idle.pop(0), Duty(None, seconds=seconds, tree=self.run.best_index_tree, starts=starts))
-        if self.scouting is not None and not self.run.should_stop():
-            self.scouting.grow()  # if the first station solves a sample, this is done beside it
-            self._take_best(self.model.in_parts(self.run.best_objective))
         if self.scouting is not None and self.scouting.is_over:
             self.scouting = None
             if self.saved is not None:
                 self.saved.keep_scouted()
+
+    def _grow_trees(self) -> None:
+        """Grow greedy trees, once, while stations are at work: the first one of a large table solves a sample of it."""
+        if self.scouting is not None and not self.run.should_stop():
+            self.scouting.grow()
+            self._take_best(self.model.in_parts(self.run.best_objective))
 
     def _hear_scout(self, slot: str, news: News) -> None:
         """Take in what came of starts for first trees."""
@@ -249,13 +268,6 @@ class _Spread:
 
     def _let_help(self, idle: Sequence[str]) -> None:
         """Let stations without work help those that have some."""
-        if not idle or not self.can_help:
-            return
-        askers = [slot for slot, duty in self.doing.items() if duty.is_at_root and not self.questions.is_known(slot)]
-        for asker in askers[:MOST_ASKED]:
-            question = self.team.ask_question(asker)
-            if question is not None:
-                self.questions.note(asker, question)
         for slot in idle:
             found = self.questions.share_out(slot)
             if found is None:
@@ -279,23 +291,28 @@ class _Spread:
         self.doing[slot] = duty
         self.team.give(slot, duty)
 
-    def _taken_back(self) -> list[RootPart]:
-        """Return what the station with the most left to do has not begun."""
+    def _ask_for_work(self) -> None:
+        """Ask the stations with the most left to do for what they have not begun, or can be helped with."""
         open_by_slot = {
             slot: sum(end - first for _, first, end in self.ledger.open_parts(duty.target, duty.parts))
             for slot, duty in self.doing.items()
             if duty.is_at_root and duty.parts
         }
         for slot in sorted(open_by_slot, key=lambda one: -open_by_slot[one])[:MOST_ASKED]:
-            if open_by_slot[slot] < 2:
-                break
-            parts = self.team.give_back(slot)
-            if parts:
+            helps = self.can_help and not self.questions.is_known(slot)
+            if helps or open_by_slot[slot] > 1:
+                self.team.ask_for_work(slot, helps=helps)
+
+    def _take_given(self) -> None:
+        """Take in what stations that were asked for work have given."""
+        for given in self.team.given_back():
+            duty = self.doing.get(given.slot)
+            self.queue += without(given.parts, self.queue)
+            if duty is not None and duty.is_at_root:
                 # Should the station die, what it gave back is not lost with it.
-                duty = self.doing[slot]
-                self.doing[slot] = replace(duty, parts=without(duty.parts or (), parts))
-                return parts
-        return []
+                self.doing[given.slot] = replace(duty, parts=without(duty.parts or (), given.parts))
+                if given.question is not None:
+                    self.questions.note(given.slot, given.question)
 
     def _collect(self, seconds: float, *, writes: bool) -> None:
         """Take in what the stations have to say."""
@@ -323,7 +340,9 @@ class _Spread:
                 if duty is not None and duty.parts is not None and not news.is_lost:
                     cutoff = min(duty.target, self._target(1.0))
                     self.has_given_up |= bool(self.ledger.open_parts(cutoff, duty.parts))
-                    self.run.stats |= news.counters
+                if news.counters:
+                    self.counters[slot, stream] = news.counters
+                    self.run.stats |= _added_up(self.counters.values())
         if writes and self.saved is not None:
             self.saved.rest_after(time.thread_time() - began)
             self.saved.sync()
@@ -349,3 +368,14 @@ class _Spread:
         if self.model.is_exhaustive:
             proven = self._proven(self.ledger if self.saved is None else self.written)
             self.run.report(bound=min(self.model.next_cost(proven), self.best) / self.model.scale)
+
+
+def _added_up(counters: Iterable[Counters]) -> Counters:
+    """Return what several stations did together."""
+    total: Counters = {}
+    for one in counters:
+        for depth, counts in one.items():
+            so_far = total.setdefault(depth, {})
+            for name, count in counts.items():
+                so_far[name] = so_far.get(name, 0) + count
+    return total

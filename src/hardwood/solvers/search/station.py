@@ -40,6 +40,9 @@ TOLD = 64
 Told = tuple[int, IntArray]
 """Which child of the root was answered, and the rows of the tree."""
 
+Counters = dict[str, dict[str, int]]
+"""What was done, by depth and name."""
+
 
 @dataclass(frozen=True)
 class Commission:
@@ -140,8 +143,8 @@ class News:
         Whether the duty is done, or nothing more can be done about it.
     is_lost : bool
         Whether the duty was lost with its station before it was done.
-    counters : dict
-        What was done, by depth, once a duty is done.
+    counters : Counters
+        Of all duties of the station, once one is done.
     """
 
     trees: list[tuple[int | None, IndexTree]] = field(default_factory=list)
@@ -152,7 +155,7 @@ class News:
     improved: list[Improved] = field(default_factory=list)
     is_done: bool = False
     is_lost: bool = False
-    counters: dict[str, dict[str, int]] = field(default_factory=dict)
+    counters: Counters = field(default_factory=dict)
 
 
 class Streams:
@@ -264,13 +267,20 @@ class Station:
         self._offered = cost if self._offered is None else min(self._offered, cost)
         self._core.offer(cost)
 
-    def give_back(self) -> list[RootPart]:
-        """Return parts that were not begun yet."""
-        return [] if self._scout is not None or self._helper is not None else self._core.give_back()
+    @property
+    def is_settling(self) -> bool:
+        """Whether parts of the root are settled."""
+        return self._is_settling and self._scout is None and self._helper is None
 
-    def ask_question(self) -> Question | None:
-        """Return the question to a child of the root that is worth helping with; the next call may find one."""
-        return None if self._scout is not None or self._helper is not None else question_of(self._core)
+    def give_work(self, *, helps: bool) -> tuple[list[RootPart], Question | None]:
+        """Return parts that were not begun yet or, if one `helps`, a question that is worth it.
+
+        Where there is nothing of the kind, the next call may find some.
+        """
+        if not self.is_settling:
+            return [], None
+        parts = self._core.give_back()
+        return parts, question_of(self._core) if helps and not parts else None
 
     def take_help(self, question: int, place: int, given: Help) -> bool:
         """Take note of what a helper found out; whether the question is still open."""

@@ -5,10 +5,20 @@ In threads of this process here, on machines in `hardwood.solvers.search.cluster
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 from hardwood.solvers.search.helping import Help, Question, RootPart
 from hardwood.solvers.search.station import Commission, Duty, Models, News, Station, Streams
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a station that was asked for work has to give: parts, or a question to help with; maybe nothing."""
+
+    slot: str
+    parts: list[RootPart]
+    question: Question | None
 
 
 class Team(Protocol):
@@ -30,11 +40,14 @@ class Team(Protocol):
     def offer(self, cost: int) -> None:
         """Tell all that a tree of this cost is known."""
 
-    def give_back(self, slot: str) -> list[RootPart]:
-        """Return parts that a station has not begun."""
+    def ask_for_work(self, slot: str, *, helps: bool) -> None:
+        """Ask a station for parts that it has not begun or, if one `helps`, for the question that it is at.
 
-    def ask_question(self, slot: str) -> Question | None:
-        """Return the question that a station may be helped with."""
+        It answers when it can (`given_back`), and until then is not asked again.
+        """
+
+    def given_back(self) -> list[Given]:
+        """Return the answers that have come."""
 
     def take_help(self, slot: str, question: int, place: int, given: Help) -> bool:
         """Hand over what a helper found out; whether the question is still open."""
@@ -52,6 +65,7 @@ class Threads:
     def __init__(self, commission: Commission, models: Models, n: int, streams: Streams) -> None:
         self._stations = {str(k): Station(commission, models, *streams.take()) for k in range(n)}
         self._busy: set[str] = set()
+        self._given: list[Given] = []
 
     def slots(self) -> list[str]:
         """Return the names of the stations."""
@@ -80,13 +94,15 @@ class Threads:
         for station in self._stations.values():
             station.offer(cost)
 
-    def give_back(self, slot: str) -> list[RootPart]:
-        """Return parts that a station has not begun."""
-        return self._stations[slot].give_back()
+    def ask_for_work(self, slot: str, *, helps: bool) -> None:
+        """Ask a station for parts, or a question: it answers at once, but what it has only now it gives next time."""
+        parts, question = self._stations[slot].give_work(helps=helps)
+        self._given.append(Given(slot, parts, question))
 
-    def ask_question(self, slot: str) -> Question | None:
-        """Return the question that a station may be helped with."""
-        return self._stations[slot].ask_question()
+    def given_back(self) -> list[Given]:
+        """Return the answers."""
+        given, self._given = self._given, []
+        return given
 
     def take_help(self, slot: str, question: int, place: int, given: Help) -> bool:
         """Hand over what a helper found out."""
