@@ -1,18 +1,19 @@
 """Scale on paper: how one search would speed up on up to a thousand workers, simulated from what two cores can show.
 
 Measured: how long each claim at the root takes and each question that a claim asks (one station, CPU seconds); how much
-CPU 1, 2, 4 and 8 stations use together, and how long they would take, had each a core of its own; what a task costs the
-scheduler. The stations are threads that share one core fairly: as long as b of them are busy, each second of CPU is
-1/b of a second of theirs (`time_of_stations`), however busy the machine is. Simulated: stations that take parts of the
-root, claim by claim, while one looks for first trees; who has nothing left asks the one with the most for half of what
-it has not begun; once there is nothing left to divide, all help with the questions of those that still have a claim.
-Fitted is one number, by which power of the stations the work of all grows.
+CPU 1, 2, 4 and 8 stations use together, and how long they would take, had each a core of its own; what a station that
+rings costs the scheduler. The stations are threads that share one core fairly: as long as b of them are busy, each
+second of CPU is 1/b of a second of theirs (`time_of_stations`), however busy the machine is. Simulated: stations that
+take parts of the root, claim by claim, while one looks for first trees; who has nothing left asks the one with the most
+for half of what it has not begun; once there is nothing left to divide, all help with the questions of those that still
+have a claim. Fitted is one number, by which power of the stations the work of all grows.
 """
 
 from __future__ import annotations
 
 import heapq
 import tempfile
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,9 +30,9 @@ import hardwood._core as _core
 from benchmarks.bench_sittings import instance
 from benchmarks.report import table
 from hardwood import solve
-from hardwood.solvers.search.cluster import slice_seconds
 from hardwood.solvers.search.helping import LEAST_SECONDS
 from hardwood.solvers.search.model import SearchModel
+from hardwood.solvers.search.seats import slice_seconds
 from hardwood.solvers.search.spread import _Spread
 
 INSTANCE = "wine,0.03,3"
@@ -61,8 +62,8 @@ class Fit:
         CPU seconds in which one station looks for first trees.
     growth : float
         The work of all grows as this power of the number of workers.
-    task : float
-        Seconds that the scheduler needs for a task.
+    message : float
+        Seconds that the scheduler needs for a station that rings, and is answered.
     seconds : dict
         Measured: by the number of stations, how long they take if each has a core.
     """
@@ -71,7 +72,7 @@ class Fit:
     question: float
     first: float
     growth: float
-    task: float
+    message: float
     seconds: dict[int, float]
 
     @property
@@ -88,7 +89,7 @@ def run() -> str:
     work = [measured[n].work - first for n in COUNTS]
     growth = max(0.0, float(np.polyfit(np.log(COUNTS), np.log(work), 1)[0]))
     seconds = {n: measured[n].seconds for n in COUNTS}
-    fit = Fit([scale * c for c in claims], question, first, growth, seconds_per_task(), seconds)
+    fit = Fit([scale * c for c in claims], question, first, growth, seconds_per_message(), seconds)
     rows = [
         (n, f"{one.work:.2f}", f"{one.seconds:.2f}", f"{seconds[1] / one.seconds:.2f}",
          f"{fit.alone / spread(fit.claims, n, fit)[0]:.2f}")
@@ -98,8 +99,8 @@ def run() -> str:
         f"{INSTANCE}: {len(claims)} claims at the root in {whole - first:.2f} CPU s, "
         f"{len(claims) / (whole - first):.0f} per second, after {first:.2f} s for first trees; the longest takes "
         f"{max(claims) / sum(claims):.1%} of all, the median {np.median(fit.claims) * 1000:.1f} ms, a question to a "
-        f"child {question * 1000:.2f} ms. A task costs the scheduler {fit.task * 1000:.2f} ms of CPU. Fitted: the "
-        f"work of W stations grows as W^{growth:.3f}."
+        f"child {question * 1000:.2f} ms. A message costs the scheduler {fit.message * 1000:.2f} ms of CPU. Fitted: "
+        f"the work of W stations grows as W^{growth:.3f}."
     )
     draw(fit)
     columns = ("stations", "CPU s of all", "s, each with a core", "speed-up", "simulated")
@@ -159,20 +160,25 @@ def time_of_stations(text: str, n: int) -> Measured:
     return Measured(work, first, seconds)
 
 
-def seconds_per_task(n: int = 300) -> float:
-    """Return the CPU seconds that scheduler, worker and client need for one task that does nothing."""
+def seconds_per_message(n: int = 300) -> float:
+    """Return the CPU seconds that scheduler, worker and client need for one station that rings, and is answered."""
     distributed: Any = import_module("distributed")
+    has_rung = threading.Event()
+
+    def ring(dask_worker: Any) -> None:
+        dask_worker.log_event("benchmark", "ring")
+
     with (
         distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
+        client.subscribe_topic("benchmark", lambda _: has_rung.set())
         began = time.process_time()
-        client.gather([client.submit(_nothing, k, pure=False) for k in range(n)])
+        for _ in range(n):
+            client.run(ring)
+            has_rung.wait(10)
+            has_rung.clear()
         return (time.process_time() - began) / n
-
-
-def _nothing(k: int) -> int:
-    return k
 
 
 def simulated(fit: Fit) -> str:
@@ -192,7 +198,7 @@ def outcome(fit: Fit, n: int, size: float) -> tuple[float, float, str]:
     claims = [size * c for c in fit.claims]
     seconds, asked, divisible = spread(claims, n, fit, size)
     messages = n / slice_seconds(n, seconds / 2) + asked / seconds
-    busy = messages * fit.task
+    busy = messages * fit.message
     if busy > 1:
         return seconds * busy, messages, "the scheduler"
     work = sum(claims) * n**fit.growth / n

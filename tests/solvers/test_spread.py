@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +15,22 @@ import numpy as np
 import pytest
 
 import hardwood_checker
-from hardwood import InvalidInputError, Problem, RobustTreeClassifier, solve
+from hardwood import InvalidInputError, Problem, RobustTreeClassifier, _core, solve
 from hardwood.solvers.result import EndReason, Status
 from hardwood.solvers.search import cluster as cluster_module
 from hardwood.solvers.search import seats
 from hardwood.solvers.search import spread as spread_module
-from hardwood.solvers.search.station import Commission, Streams
+from hardwood.solvers.search.model import SearchModel
+from hardwood.solvers.search.options import core_options
+from hardwood.solvers.search.solver import SearchSolver
+from hardwood.solvers.search.station import Commission, Duty
 from hardwood.solvers.solve import SolverFailureWarning
 
 distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+
+OPTIONS = {option.name: option.default for option in SearchSolver.options}
 
 
 def problem_of(seed: int, n: int = 120, depth: int = 3) -> tuple[Any, Any, Problem]:
@@ -50,7 +57,7 @@ def test_a_cluster_finds_what_one_machine_finds(seed: int, client: Any, tmp_path
     assert (spread.objective, spread.bound, spread.status) == (alone.objective, alone.bound, alone.status)
     if seed:
         assert hardwood_checker.check(tmp_path / "run.hwp", X, y).is_optimal
-    assert not [key for key, seat in seats._SEATS.items() if not seat.station.control.stopped]
+    assert not seats._SEATS
 
 
 def test_a_search_that_began_here_goes_on_on_a_cluster(client: Any, tmp_path: Path) -> None:
@@ -76,32 +83,115 @@ def test_an_estimator_takes_the_address_of_a_scheduler(client: Any) -> None:
         RobustTreeClassifier(3, attack=0.1, client="nonsense://x").fit(X, y)
 
 
-def test_a_slice_without_its_station_says_so(client: Any) -> None:
+def duty_of(problem: Problem) -> Duty:
+    model = SearchModel.of(problem)
+    root = _core.RootSearch(model.core, core_options(OPTIONS), model.depth, 1, _core.Control())
+    parts = [(j, 0, root.n_candidates(j)) for j in range(problem.n_features)]
+    best = model.in_parts(solve(problem).objective)
+    return Duty(parts, best, best)
+
+
+class Sitting:
+    """A station in a thread of this process, and what a searcher hears of it."""
+
+    def __init__(self, problem: Problem) -> None:
+        commission = Commission(problem, OPTIONS, 0, writes_proof=False)
+        self.search = f"{id(self)}"
+        self.thread = threading.Thread(target=seats.sit, args=(commission, self.search, "slot"), daemon=True)
+
+    def __enter__(self) -> Sitting:
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        seats.end_search(self.search)
+        self.thread.join(20)
+        assert not self.thread.is_alive()
+
+    def begin(self, order: seats.Order, seat: str = "") -> str:
+        return seats.begin(self.search, "slot", seat, order)
+
+    def said(self, known: int) -> list[seats.Said]:
+        """Return what was said since, waiting for something."""
+        until = time.monotonic() + 20
+        while time.monotonic() < until:
+            _, said = seats.take_said(self.search, "slot", known, 1 << 62)
+            if said:
+                return said
+            time.sleep(0.01)
+        raise AssertionError("the station says nothing")
+
+
+def test_what_a_station_said_is_kept_until_the_searcher_knows_it() -> None:
     _, _, problem = problem_of(3)
-    commission = Commission(problem, {}, 0, False)
-    task = seats.Slice("none", "here", stream=5, turn=1, fresh=6, state=b"", best=0, seconds=0.1, duty=None)
-    assert seats.do_slice(commission, task).stream == -1
+    with Sitting(problem) as sitting:
+        sitting.begin(seats.Order(7, duty_of(problem), 1 << 62, 1, stream=0))
+        first = sitting.said(0)
+        again = sitting.said(0)  # the answer may have been lost on its way
+        assert [(one.number, one.order) for one in again][: len(first)] == [(one.number, 7) for one in first]
+        while not again[-1].news.is_done:
+            again = sitting.said(again[-1].number)
+        assert seats.take_said(sitting.search, "slot", again[-1].number, 1 << 62)[1] == []
 
 
-def test_an_answer_that_is_lost_with_its_worker_is_no_failure(client: Any) -> None:
-    from concurrent.futures import CancelledError
-
-    class Lost:
-        status = "finished"
-
-        def result(self, timeout: float) -> None:
-            raise CancelledError
-
+def test_an_order_for_a_station_that_is_gone_is_not_given_to_another_one() -> None:
     _, _, problem = problem_of(3)
-    workers = cluster_module.Workers(client, Commission(problem, {}, 0, False), Streams())
-    assert workers._answer(Lost()) is None
+    with Sitting(problem) as sitting:
+        seat = sitting.begin(seats.Order(1, duty_of(problem), 1 << 62, 1, stream=0), seat="another")
+        assert seat != "another"
+        time.sleep(0.3)
+        assert seats.take_said(sitting.search, "slot", 0, 1 << 62) == (seat, [])
+    assert seats.take_said(sitting.search, "slot", 0, 1 << 62) == ("", [])
+
+
+def test_a_new_order_ends_the_one_before() -> None:
+    _, _, problem = problem_of(1, n=2000, depth=5)
+    duty = Duty([(0, 0, 3)], 1 << 40, 1 << 40)
+    with Sitting(problem) as sitting:
+        seat = sitting.begin(seats.Order(1, duty, 1 << 62, 1, stream=0))
+        sitting.begin(seats.Order(2, replace(duty, target=1), 1 << 62, 1, stream=1), seat)
+        said = sitting.said(0)
+        while not said[-1].news.is_done:
+            said = sitting.said(said[-1].number)
+        assert {one.order for one in said} == {2}
+
+
+def test_a_station_ends_when_its_searcher_is_not_heard_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seats, "LEASE", 0.5)
+    _, _, problem = problem_of(1, n=2000, depth=5)
+    with Sitting(problem) as sitting:
+        sitting.begin(seats.Order(1, duty_of(problem_of(1, n=2000, depth=2)[2]), 1 << 62, 1, stream=0))
+        sitting.thread.join(20)
+        assert not sitting.thread.is_alive()
+        assert not seats._SEATS
+
+
+def test_the_profile_of_a_worker_rests_only_while_stations_sit_there(client: Any) -> None:
+    def is_running(dask_worker: Any) -> bool:
+        return bool(dask_worker.periodic_callbacks["profile"].is_running())
+
+    _, _, problem = problem_of(1, n=2000, depth=5)
+    assert set(client.run(is_running).values()) == {True}
+    seen = set[bool]()
+    solve(problem, client=client, time_limit=3, on_progress=lambda _: seen.update(client.run(is_running).values()))
+    assert False in seen
+    until = time.monotonic() + 10
+    while set(client.run(is_running).values()) != {True}:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def test_counters_of_all_stations_are_added_up() -> None:
+    one, other = {"depth 2": {"scans": 5, "nodes": 1}}, {"depth 2": {"scans": 7}, "depth 3": {"nodes": 2}}
+    assert spread_module._added_up([one, other]) == {"depth 2": {"scans": 12, "nodes": 1}, "depth 3": {"nodes": 2}}
+    assert one == {"depth 2": {"scans": 5, "nodes": 1}}
 
 
 def test_many_stations_have_long_slices_so_that_the_scheduler_is_not_swamped() -> None:
-    assert cluster_module.slice_seconds(2, 0.0) == pytest.approx(0.4)
-    assert cluster_module.slice_seconds(2, 100.0) == pytest.approx(2.0)
-    assert cluster_module.slice_seconds(2, 1e6) == pytest.approx(5.0)
-    assert 10_000 / cluster_module.slice_seconds(10_000, 1.0) <= cluster_module.MOST_SLICES
+    assert seats.slice_seconds(2, 0.0) == pytest.approx(0.4)
+    assert seats.slice_seconds(2, 100.0) == pytest.approx(2.0)
+    assert seats.slice_seconds(2, 1e6) == pytest.approx(5.0)
+    assert 10_000 / seats.slice_seconds(10_000, 1.0) <= seats.MOST_SLICES
 
 
 @pytest.mark.slow
@@ -200,19 +290,18 @@ def test_first_trees_that_were_lost_with_a_worker_are_looked_for_again(
     client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, _, problem = problem_of(4)
-    answer, give = cluster_module.Workers._answer, cluster_module.Workers.give
+    take, give = cluster_module.Workers._come, cluster_module.Workers.give
     given, losses = list[bytes](), [None]
 
     def give_noted(workers: Any, slot: str, duty: Any) -> None:
         given.extend(rows.tobytes() for rows, _ in duty.starts)
         give(workers, slot, duty)
 
+    def come(workers: Any, name: str, order: int, news: Any) -> None:
+        take(workers, name, order, losses.pop() if losses else news)
+
     monkeypatch.setattr(cluster_module.Workers, "give", give_noted)
-    monkeypatch.setattr(
-        cluster_module.Workers,
-        "_answer",
-        lambda workers, future: losses.pop() if losses else answer(workers, future),
-    )
+    monkeypatch.setattr(cluster_module.Workers, "_come", come)
     result = solve(problem, client=client)
     assert (result.objective, result.status) == (solve(problem).objective, Status.OPTIMAL)
     assert len(given) == len(set(given)) + 1  # the first station had one start when it was lost

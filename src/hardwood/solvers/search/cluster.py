@@ -1,45 +1,47 @@
 """Stations on the workers of a Dask cluster.
 
-A duty is done in slices, each a task of its own: a station lives in its worker's process from one slice to the next
-(`hardwood.solvers.search.seats`). What must arrive at once, a better cost or a request to share work, is told to
-workers directly (`Client.run`). Data is sent to one worker; the others get it from those that have it. Nothing that is
-lost here can do harm: what a worker had not yet told is open in the ledger and given to another one.
+Each station sits in one task that lasts as long as the search (`hardwood.solvers.search.seats`), and is spoken to past
+the queue of tasks (`Client.run`): duties are given to it, and when it rings, what it says is taken from it. Data is
+sent to one worker; the others get it from those that have it. Nothing that is lost here can do harm: what a worker had
+not yet told is open in the ledger and given to another one.
+
+Calls of the cluster are made on the client's own thread; whoever hands out the work finds what came of them in `news`
+and waits for none of them, except where it says so.
 """
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import count
 from typing import Any
+from weakref import WeakValueDictionary
 
 from hardwood.errors import HardwoodError, InvalidInputError, MissingEngineError
 from hardwood.solvers.search.helping import Help
 from hardwood.solvers.search.seats import (
-    Slice,
-    SliceNews,
-    do_slice,
+    LEASE,
+    TOPIC,
+    Order,
+    begin,
     end_help,
     end_search,
     give_work,
-    prepare,
+    sit,
     take_help,
+    take_said,
     tell_cost,
 )
 from hardwood.solvers.search.station import Commission, Duty, News, Streams
 from hardwood.solvers.search.team import Given
-
-SLICE = (0.4, 5.0, 0.02)
-"""CPU seconds of a slice for each thread: at least, at most, and as a share of those of all slices before."""
-
-MOST_SLICES = 200
-"""So many slices end per second, of all stations; where there are many, slices are longer."""
 
 LOST_LOOK = 0.5
 """Seconds between two looks of a searcher whose scheduler does not answer."""
@@ -47,11 +49,18 @@ LOST_LOOK = 0.5
 PATIENCE = 15.0
 """Seconds to wait for a scheduler that does not answer."""
 
-ANSWER = 5.0
-"""Seconds to wait for the answer of a worker; it may be stopped, or out of reach, and nobody knows yet."""
+ANSWER, LATE_ANSWER = 5.0, 30.0
+"""Seconds to wait for the answer of a worker, which may be stopped, or out of reach, and nobody knows yet; and until it
+has an order, which it may be too busy to take at once."""
+
+GOODBYE = 0.5
+"""Seconds to wait until all workers know that the search is over; who hears of it later ends later."""
 
 SILENCE = 30.0
 """Seconds in which a worker that did not answer is not asked again."""
+
+SIGN_OF_LIFE = LEASE / 3
+"""Seconds after which a station that was not spoken to is asked what is new, which it may have had no bell for."""
 
 MOST_FAILURES = 20
 """So many tasks may fail one after another."""
@@ -61,22 +70,19 @@ class ClusterLostError(HardwoodError, RuntimeError):
     """The Dask cluster is gone, or its workers fail again and again."""
 
 
-def slice_seconds(n_stations: int, worked: float) -> float:
-    """Return how long a slice is: the longer the station has worked, and the more stations there are."""
-    least, most, share = SLICE
-    return max(min(max(share * worked, least), most), n_stations / MOST_SLICES)
-
-
 @dataclass
 class _Slot:
+    """A thread of a worker, and what is known of the station that sits there."""
+
     address: str
+    task: Any = None  # that the station sits in
+    seat: str = ""  # its name; empty if nothing has been heard of it
+    order: int = 0  # number of the one that is carried out; 0: none is
+    known: int = 0  # number of what was said last
     stream: int = -1
-    turn: int = 0
-    worked: float = 0.0  # seconds of its slices
-    future: Any = None
-    answered: Any = None  # the future before it: Dask is told that it may go after the next one, or that has to wait
-    offered: int = -1  # the stream for a new station
-    helps: bool = False
+    spoken_to: float = 0.0
+    is_asked: bool = False
+    has_rung: bool = False
 
 
 class Workers:
@@ -90,19 +96,20 @@ class Workers:
         self._search = uuid.uuid4().hex
         self._slots: dict[str, _Slot] = {}
         self._states: dict[int, bytes] = {}  # by stream, the last one
+        self._numbers = count(1)  # of orders
         self._best = 1 << 62
         self._looked, self._heard = 0.0, time.monotonic()
         self._data: Any = None
         self._failures = 0
         self._rings = threading.Event()
+        self._came = deque[tuple[str, int, News | None]]()  # slot, order, and what was said; None: it was lost
         self._silent: dict[str, float] = {}  # by address, until when it is not asked
         self._asked_for_work, self._given = set[str](), deque[Given]()
-        self._prepared = [self._begun(slot.address, prepare, self._search) for slot in self._at_once()]
-
-    def _at_once(self) -> list[_Slot]:
-        """Return a station of each worker that is there already."""
+        _SEARCHES[self._search] = self
+        self._asked(client.subscribe_topic, TOPIC, _ring)
         self.slots()
-        return list({slot.address: slot for slot in self._slots.values()}.values())
+
+    # --- who is there ---
 
     def slots(self) -> list[str]:
         """Return the stations that there are now."""
@@ -113,10 +120,10 @@ class Workers:
                 self._heard = time.monotonic()
                 there = {f"{address}#{k}": address for address, n in threads.items() for k in range(n)}
                 for name in set(self._slots) - set(there):
-                    self._drop(self._slots.pop(name))
+                    self._drop(name)
                 for name, address in there.items():
-                    if not self._is_silent(address):
-                        self._slots.setdefault(name, _Slot(address))
+                    if name not in self._slots and not self._is_silent(address):
+                        self._seat(name, _Slot(address))
             elif time.monotonic() - self._heard > PATIENCE:
                 raise ClusterLostError(
                     "the Dask scheduler does not answer any more; a search with a checkpoint that is started again "
@@ -126,8 +133,51 @@ class Workers:
                 time.sleep(0.1)  # until the first worker joins, or another one does
         return list(self._slots)
 
+    def _seat(self, name: str, slot: _Slot) -> None:
+        """Let a station sit down, if its worker, which is sent the data if it has to be, can be reached."""
+        if self._data is None:
+            self._data = self._scattered(slot.address)
+        if self._data is None:
+            self._silent[slot.address] = time.monotonic() + SILENCE
+            return
+        submit, arguments = self._client.submit, (self._data, self._search, name)
+        slot.task = self._asked(submit, sit, *arguments, workers=[slot.address], pure=False, retries=0)
+        if slot.task is not None:
+            slot.spoken_to = time.monotonic()
+            slot.task.add_done_callback(lambda _: self._rings.set())
+            self._slots[name] = slot
+
+    def _scattered(self, address: str) -> Any:
+        """Return the data on a worker if it takes them in time.
+
+        Who waits for a worker waits for ever if that was stopped, so somebody else does.
+        """
+        answers: list[Any] = []
+        scatter, named = self._client.scatter, {"workers": [address], "hash": False}
+        asker = threading.Thread(
+            target=lambda: answers.append(self._asked(scatter, self._commission, **named)), daemon=True
+        )
+        asker.start()
+        asker.join(ANSWER)
+        return answers[0] if answers else None
+
+    def _drop(self, name: str) -> None:
+        """Forget a station whose worker is gone; others go on with what it told."""
+        slot = self._slots.pop(name)
+        self._asked(slot.task.cancel)
+        self._end_stream(slot)
+
+    def _end_stream(self, slot: _Slot) -> None:
+        self._streams.give_back(slot.stream, self._states.pop(slot.stream, b""))
+        slot.seat, slot.order, slot.known, slot.stream = "", 0, 0, -1
+
+    def _is_silent(self, address: str) -> bool:
+        return time.monotonic() < self._silent.get(address, 0.0)
+
+    # --- calls ---
+
     def _asked(self, call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-        """Return the answer of the cluster, None if there is none."""
+        """Return the answer of the cluster, which is waited for; None if there is none."""
         if self._client.status != "running":
             return None  # it looks for its scheduler, and would wait for that
         try:
@@ -135,123 +185,171 @@ class Workers:
         except self._lost:
             return None
 
-    def _answers(self, seconds: float, workers: list[str] | None, call: Callable[..., Any], *arguments: Any) -> Any:
-        """Return what workers, or all, answer to a call within so many seconds, by address; None if they do not."""
-        run = self._client.run
-        return self._waited_for(seconds, run, call, self._search, *arguments, workers=workers, on_error="ignore")
+    def _soon(self, call: Callable[..., Any], *arguments: Any) -> None:
+        """Let the client's thread make a call."""
+        self._client.loop.add_callback(call, *arguments)
 
-    def _waited_for(self, seconds: float, call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-        """Return the answer of workers if there is one within so many seconds, else None.
+    async def _answers(
+        self, workers: list[str] | None, call: Callable[..., Any], *arguments: Any, seconds: float = ANSWER
+    ) -> dict[str, Any]:
+        """Return what workers, or all, answer to a call, by address; nothing of those that do not in time."""
+        if self._client.status != "running":
+            return {}
+        named = {"workers": workers, "on_error": "ignore", "asynchronous": True}
+        try:
+            return dict(await asyncio.wait_for(self._client.run(call, self._search, *arguments, **named), seconds))
+        except self._lost:
+            return {}
 
-        Who waits for a worker waits for ever if that was stopped, so somebody else does.
-        """
-        answers: list[Any] = []
-        asker = threading.Thread(target=lambda: answers.append(self._asked(call, *arguments, **named)), daemon=True)
-        asker.start()
-        asker.join(seconds)
-        return answers[0] if answers else None
+    async def _answer(self, name: str, call: Callable[..., Any], *arguments: Any, seconds: float = ANSWER) -> Any:
+        """Return what a station answers, None if it does not; then it is not asked for some time."""
+        slot = self._slots.get(name)
+        if slot is None or self._is_silent(slot.address):
+            return None
+        slot.spoken_to = time.monotonic()
+        answers = await self._answers([slot.address], call, name, *arguments, seconds=seconds)
+        if slot.address not in answers:
+            self._silent[slot.address] = time.monotonic() + SILENCE
+        return answers.get(slot.address)
 
-    def _drop(self, slot: _Slot) -> None:
-        """Forget a station whose worker is gone; others go on with what it told."""
-        if slot.future is not None:
-            self._asked(slot.future.cancel)
-        self._end_stream(slot)
+    def _awaited(self, answer: Coroutine[Any, Any, Any], seconds: float = 2 * ANSWER) -> Any:
+        """Return an answer when it has come; None if it does not."""
+        if self._client.status == "closed":
+            answer.close()  # nobody would begin to wait for it
+            return None
+        try:
+            return asyncio.run_coroutine_threadsafe(answer, self._client.loop.asyncio_loop).result(seconds)
+        except self._lost:
+            return None
 
-    def _end_stream(self, slot: _Slot) -> None:
-        self._streams.give_back(slot.offered, self._states.pop(slot.offered, b""))
-        slot.stream = slot.offered = -1
+    # --- duties and news ---
 
     def give(self, slot: str, duty: Duty) -> None:
         """Let a station begin a duty."""
-        self._submit(slot, duty)
-
-    def _submit(self, name: str, duty: Duty | None) -> None:
-        slot = self._slots.get(name)
-        if slot is None:
+        there = self._slots.get(slot)
+        if there is None:
             return
-        slot.helps = duty.question is not None if duty is not None else slot.helps
-        seconds = slice_seconds(len(self._slots), 0.0 if slot.helps else slot.worked)
-        if duty is not None and duty.is_at_root:
+        if duty.is_at_root:
             self._best = min(self._best, duty.best)
-        state = b""
-        if duty is not None:
-            if slot.offered < 0:
-                slot.offered, state = self._streams.take()
-                self._states[slot.offered] = state
-            state = self._states[slot.offered]
-        task = Slice(self._search, name, slot.stream, slot.turn, slot.offered, state, self._best, seconds, duty)
-        slot.future = self._begun(slot.address, do_slice, task)
-        slot.answered = None
-        if slot.future is None:
-            self._drop(self._slots.pop(name))  # others are given what it was to do
-            return
-        slot.future.add_done_callback(lambda _: self._rings.set())
+        if there.stream < 0:
+            there.stream, state = self._streams.take()
+            self._states[there.stream] = state
+        there.order = next(self._numbers)
+        # One that has had an order knows where it is.
+        state = b"" if there.seat else self._states[there.stream]
+        self._soon(self._begin, slot, Order(there.order, duty, self._best, len(self._slots), there.stream, state))
 
-    def _begun(self, address: str, call: Callable[..., Any], *arguments: Any) -> Any:
-        """Let a worker, which is sent the data if it has to be, begin a task; None if it cannot be reached."""
-        if self._data is None:
-            self._data = self._waited_for(ANSWER, self._client.scatter, self._commission, workers=[address], hash=False)
-            if self._data is None:
-                self._silent[address] = time.monotonic() + SILENCE
-                return None
-        submit = self._client.submit
-        return self._asked(submit, call, self._data, *arguments, workers=[address], pure=False, retries=0)
+    async def _begin(self, name: str, order: Order) -> None:
+        slot = self._slots.get(name)
+        if slot is None or slot.order != order.number:
+            return
+        seat = await self._answer(name, begin, slot.seat, order, seconds=LATE_ANSWER)
+        if slot.order != order.number:
+            return
+        if seat is None or slot.seat not in ("", seat):
+            self._come(name, order.number, None)
+        else:
+            slot.seat = seat
+
+    def ring(self, name: str) -> None:
+        """Take note that a station has something to say."""
+        slot = self._slots.get(name)
+        if slot is not None:
+            slot.has_rung = True
+            self._soon(self._take, name, slot)
+
+    async def _take(self, name: str, slot: _Slot) -> None:
+        """Take what a station has said; if it rings meanwhile, once more."""
+        if slot.is_asked or self._slots.get(name) is not slot:
+            return
+        slot.is_asked = True
+        try:
+            while slot.has_rung:
+                slot.has_rung = False
+                order = slot.order
+                answer = await self._answer(name, take_said, slot.known, self._best)
+                if answer is None or slot.order != order:
+                    continue
+                seat, said = answer
+                if slot.seat not in ("", seat):
+                    self._come(name, order, None)
+                    continue
+                for one in said:
+                    if one.number > slot.known and one.order == order:
+                        slot.seat, self._failures = seat, 0
+                        self._come(name, order, one.news)
+                    slot.known = max(slot.known, one.number)
+        finally:
+            slot.is_asked = False
+
+    def _come(self, name: str, order: int, news: News | None) -> None:
+        self._came.append((name, order, news))
+        self._rings.set()
 
     def news(self, seconds: float, *, writes: bool) -> list[tuple[str, int, News]]:
         """Return what is new, after so many seconds at most."""
-        del writes  # every slice hands over what it wrote
+        del writes  # what was written comes with what is said
         self._rings.wait(seconds if self._client.status == "running" else LOST_LOOK)
         self._rings.clear()
-        told = []
-        for name, slot in list(self._slots.items()):
-            future = slot.future
-            if future is None or not future.done():
+        told = [(name, -1, News(is_done=True, is_lost=True)) for name in self._left_seats()]
+        while self._came:
+            name, order, news = self._came.popleft()
+            slot = self._slots.get(name)
+            if slot is None or slot.order != order:
                 continue
-            slot.future, slot.answered = None, future
-            answer = self._answer(future)
-            if answer is None or answer.stream < 0:
-                self._end_stream(slot)
+            if news is None:
                 told.append((name, -1, News(is_done=True, is_lost=True)))
+                if self._is_silent(slot.address):
+                    self._drop(name)  # others are given what it was to do
+                else:
+                    self._end_stream(slot)
                 continue
-            slot.stream, slot.turn = answer.stream, answer.turn
-            slot.worked += answer.seconds
-            if answer.news.piece is not None:
-                self._states[slot.stream] = answer.news.piece.state
-            told.append((name, answer.stream, answer.news))
-            if not answer.news.is_done:
-                self._submit(name, None)
+            if news.piece is not None:
+                self._states[slot.stream] = news.piece.state
+            if news.is_done:
+                slot.order = 0
+            told.append((name, slot.stream, news))
         return told
 
-    def _answer(self, future: Any) -> SliceNews | None:
-        """Return what a task has to say; None if it was lost with its worker."""
-        if future.status == "finished":
-            answer: SliceNews | None = self._asked(future.result, timeout=PATIENCE)
-            self._failures = 0 if answer is not None else self._failures
-            return answer
+    def _left_seats(self) -> list[str]:
+        """Return stations whose task has ended; others that were not spoken to for long are asked what is new."""
+        now, left = time.monotonic(), []
+        for name, slot in list(self._slots.items()):
+            if slot.task.done():
+                self._note_failure(slot.task)
+                self._drop(name)  # if its worker is still there, it will be given a seat again
+                left.append(name)
+            elif now - slot.spoken_to > SIGN_OF_LIFE and not self._is_silent(slot.address):
+                slot.spoken_to = now
+                self.ring(name)
+        return left
+
+    def _note_failure(self, task: Any) -> None:
+        """Take note that a station has left its seat before the search was over."""
         self._failures += 1
-        if future.status == "error":
-            error = self._asked(future.exception, timeout=PATIENCE)
-            if self._failures > MOST_FAILURES or isinstance(error, HardwoodError | MemoryError | ImportError):
-                raise ClusterLostError(f"a task failed on its worker: {type(error).__name__}: {error}") from error
-        else:
+        error = self._asked(task.exception, timeout=PATIENCE) if task.status == "error" else None
+        is_final = isinstance(error, HardwoodError | MemoryError | ImportError)
+        if error is not None and (self._failures > MOST_FAILURES or is_final):
+            raise ClusterLostError(f"a task failed on its worker: {type(error).__name__}: {error}") from error
+        if task.status in ("cancelled", "lost"):
             self._data = None  # the data may have gone with the workers
-            time.sleep(0.05)
-        return None
 
     def offer(self, cost: int) -> None:
         """Tell all that a tree of this cost is known."""
         if cost < self._best:
             self._best = cost
-            self._answers(0.0, None, tell_cost, cost)
+            self._soon(self._answers, None, tell_cost, cost)
+
+    # --- sharing ---
 
     def ask_for_work(self, slot: str, *, helps: bool) -> None:
         """Ask a station for parts, or a question, unless it was asked and has not answered."""
         if slot not in self._asked_for_work:
             self._asked_for_work.add(slot)
-            threading.Thread(target=self._wait_for_work, args=(slot, helps), daemon=True).start()
+            self._soon(self._wait_for_work, slot, helps)
 
-    def _wait_for_work(self, slot: str, helps: bool) -> None:
-        parts, question = self._answered_by(slot, give_work, helps) or ([], None)
+    async def _wait_for_work(self, slot: str, helps: bool) -> None:
+        parts, question = await self._answer(slot, give_work, helps) or ([], None)
         self._given.append(Given(slot, parts, question))
         self._asked_for_work.discard(slot)
         self._rings.set()
@@ -262,32 +360,30 @@ class Workers:
 
     def take_help(self, slot: str, question: int, place: int, given: Help) -> bool:
         """Hand over what a helper found out."""
-        return bool(self._answered_by(slot, take_help, question, place, given))
+        return bool(self._awaited(self._answer(slot, take_help, question, place, given)))
 
     def end_help(self, slot: str) -> None:
         """Let a station help no more."""
-        self._answered_by(slot, end_help)
-
-    def _answered_by(self, slot: str, call: Callable[..., Any], *arguments: Any) -> Any:
-        """Return the answer of a station; None if there is none."""
-        there = self._slots.get(slot)
-        if there is None or self._is_silent(there.address):
-            return None
-        answer = self._answers(ANSWER, [there.address], call, slot, *arguments)
-        if answer is None:
-            self._silent[there.address] = time.monotonic() + SILENCE
-        return (answer or {}).get(there.address)
-
-    def _is_silent(self, address: str) -> bool:
-        return time.monotonic() < self._silent.get(address, 0.0)
+        self._awaited(self._answer(slot, end_help))
 
     def close(self) -> None:
         """End all duties."""
+        _SEARCHES.pop(self._search, None)
+        self._awaited(self._answers(None, end_search), GOODBYE)
         for slot in self._slots.values():
-            if slot.future is not None:
-                self._asked(slot.future.cancel)
-        self._answers(ANSWER, None, end_search)
-        self._data, self._prepared = None, []
+            self._asked(slot.task.cancel)
+        self._slots, self._data = {}, None
+
+
+_SEARCHES = WeakValueDictionary[str, Workers]()
+
+
+def _ring(event: tuple[float, dict[str, str]]) -> None:
+    """Tell the search whose station has rung; other clients' are none of ours."""
+    _, message = event
+    workers = _SEARCHES.get(message["search"])
+    if workers is not None:
+        workers.ring(message["slot"])
 
 
 def _what_breaks() -> tuple[type[BaseException], ...]:

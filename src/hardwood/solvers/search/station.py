@@ -157,6 +157,15 @@ class News:
     is_lost: bool = False
     counters: Counters = field(default_factory=dict)
 
+    def add(self, later: News) -> None:
+        """Take in what the station has said since, but what was written."""
+        self.trees += later.trees
+        self.settled += later.settled
+        self.help = self.help.followed_by(later.help)
+        self.told = (self.told + later.told)[-TOLD:]
+        self.improved += later.improved
+        self.is_done, self.counters = later.is_done, later.counters
+
 
 class Streams:
     """Numbers for the streams of stations: first those of stations that have ended, with their state, then new ones."""
