@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from hardwood.solvers.search.options import core_options
 from hardwood.solvers.search.solver import SearchSolver
 from hardwood.solvers.search.station import Commission, Duty
 from hardwood.solvers.solve import SolverFailureWarning
+from hardwood.solvers.stopping import Interrupt
 
 distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -66,6 +68,24 @@ def test_a_search_that_began_here_goes_on_on_a_cluster(client: Any, tmp_path: Pa
     assert stopped.status is not Status.OPTIMAL
     solve(problem, client=client, checkpoint=tmp_path / "run.hwp")
     assert hardwood_checker.check(tmp_path / "run.hwp", X, y).is_optimal
+
+
+def test_nobody_waits_for_the_end_of_another_search_on_the_same_cluster(client: Any) -> None:
+    _, _, long = problem_of(1, n=2000, depth=5)
+    _, _, short = problem_of(2)
+    seen = threading.Event()
+    end = Interrupt()
+    named = {"client": client, "interrupt": end, "on_progress": lambda _: seen.set()}
+    with ThreadPoolExecutor(1) as threads:
+        other = threads.submit(solve, long, **named)
+        seen.wait(20)
+        try:
+            assert client.submit(abs, -3, pure=False).result(timeout=20) == 3
+            assert solve(short, client=client).status is Status.OPTIMAL
+            assert not other.done()
+        finally:
+            end.request()
+        assert other.result(timeout=20).stopped_by is EndReason.INTERRUPT
 
 
 def test_limits_hold_on_a_cluster_too(client: Any) -> None:

@@ -1,9 +1,10 @@
 """Stations in the processes of Dask workers.
 
-A station sits in a task that lasts as long as the search (`sit`), so that Dask knows its worker at work. Orders come to
-it, and what it says is taken from it, in calls past the queue of tasks (`Client.run`), which cost a fifth of a task.
-When it has something to say it rings, by an event of Dask's, and keeps what it said until that has arrived for certain.
-A station whose searcher has not been heard of for long ends by itself (`LEASE`), and at once when its worker closes.
+A station sits in a task that lasts as long as the search (`sit`), so that Dask knows its worker at work; others' tasks
+need not wait for it. Orders come to it, and what it says is taken from it, in calls past the queue of tasks
+(`Client.run`), which cost a fifth of a task. When it has something to say it rings, by an event of Dask's, and keeps
+what it said until that has arrived for certain. A station whose searcher has not been heard of for long ends by itself
+(`LEASE`), and at once when its worker closes.
 """
 
 from __future__ import annotations
@@ -213,6 +214,8 @@ _QUIET = Counter[Any]()  # stations of each worker whose profile rests
 def sit(commission: Commission, search: str, slot: str) -> None:
     """Let a station sit on a thread of this worker until its search is over."""
     worker = _own_worker()
+    if worker is not None:
+        import_module("distributed").secede()  # others' tasks need not wait for the end of the search
 
     def ring() -> None:
         if worker is not None:
