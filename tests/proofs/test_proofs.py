@@ -235,6 +235,16 @@ def test_the_bound_on_any_model_is_a_proof_too(tmp_path: Path) -> None:
     assert str(verdict).startswith("proven: every model loses at least")
 
 
+@pytest.mark.parametrize("copies", [2, 3, 5])
+def test_the_proof_of_the_bound_counts_samples_that_occur_equally_often(copies: int, tmp_path: Path) -> None:
+    # The merged weights have a common divisor, so a part of the proof's scale is worth several samples.
+    X = np.repeat([[1.0], [1.0], [5.0]], copies, axis=0)
+    y = np.repeat([0, 1, 1], copies)
+    bound = adversarial_accuracy_bound(X, y, 0.0)
+    write_bound_proof(bound, tmp_path / "b.hwp")
+    assert hardwood_checker.check(tmp_path / "b.hwp", X, y).bound == Fraction(bound.errors) == copies
+
+
 def test_what_a_proof_cannot_say_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     X, y, _ = small_problem()
     for limit in ({"min_samples_leaf": 3}, {"min_weight_fraction_leaf": 0.1}):

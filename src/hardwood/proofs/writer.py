@@ -189,8 +189,15 @@ def packing_record(problem: Problem, model: SearchModel) -> tuple[bytes, int]:
 
 def _packing(bound: AccuracyBound, model: SearchModel) -> tuple[bytes, int]:
     order = numbers_of_samples(model)
-    amount = np.floor(bound.matching_weight * model.scale).astype("<i8")
     assert model.group is not None
-    pairs = order[model.group[bound.matching]].astype("<u4")
+    pairs = np.sort(order[model.group[bound.matching]], axis=1)
+    weight = bound.matching_weight
+    if model.problem.has_integer_weights:
+        # A part may be worth several samples where all merged weights have a common divisor: add up before rounding.
+        pairs, place = np.unique(pairs, axis=0, return_inverse=True)
+        weight = np.bincount(place.ravel(), weights=weight, minlength=len(pairs)).astype(np.float64)
+    parts, unit = model.exact_scale
+    amount = np.floor(weight * parts / unit).astype("<i8")
+    pairs = pairs.astype("<u4")
     record = PACKING + struct.pack("<I", len(pairs)) + pairs[:, 0].tobytes() + pairs[:, 1].tobytes() + amount.tobytes()
     return record, int(amount.sum()) + model.penalty
