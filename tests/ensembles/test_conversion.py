@@ -15,7 +15,8 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.svm import SVC
 
 from ensemble_models import MAKERS, TAKE_MISSING, fitted, near_thresholds, own_answers, table
-from hardwood import InvalidInputError, as_ensemble
+from hardwood import InvalidInputError, as_ensemble, robustness
+from hardwood.export import from_lightgbm
 
 
 def cuts_of(ensemble: Any) -> list[Any]:
@@ -61,6 +62,23 @@ def test_ties_between_classes_are_broken_as_the_library_breaks_them(name: str) -
     for seed in range(10):
         model = fitted(name, X, y, 4, 2, seed=seed)
         assert np.array_equal(as_ensemble(model).predict(grid), own_answers(model, grid)), seed
+
+
+def test_lightgbm_takes_numbers_next_to_zero_for_zero() -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    rng = np.random.default_rng(0)
+    X = rng.integers(-2, 3, (200, 2)).astype(float)
+    y = (X[:, 0] >= 0) ^ (X[:, 1] > 0)
+    model = lightgbm.LGBMClassifier(n_estimators=5, num_leaves=4, n_jobs=1, verbose=-1).fit(X, y)
+    ensemble = as_ensemble(model)
+    one = lightgbm.LGBMClassifier(n_estimators=1, num_leaves=4, n_jobs=1, verbose=-1).fit(X, y)
+    zero = float(np.float32(1e-35))
+    ends = [0.0, zero, np.nextafter(zero, 1), np.nextafter(zero, 0), 1e-40, 0.5]
+    points = np.array([[a, b] for a in [*ends, *np.negative(ends)] for b in [*ends, *np.negative(ends)]])
+    assert np.array_equal(ensemble.predict(points), model.predict(points))
+    assert np.array_equal(from_lightgbm(one).predict(points), one.predict(points))
+    found = robustness(model, X, y, 1.0)
+    assert (found.is_robust | found.is_fooled).all()
 
 
 def test_xgboosts_cutoff_is_where_its_probability_passes_one_half() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,16 @@ import numpy as np
 from hardwood.errors import InvalidInputError
 from hardwood.export.boosted import chosen_tree
 from hardwood.tree.tree import Tree
+
+_ZERO = float(np.float32(1e-35))
+"""LightGBM takes numbers that are at most so far from 0 for 0, and puts thresholds there where the data hold zeros."""
+
+
+def largest_on_the_left(threshold: float) -> float:
+    """Return the largest number that LightGBM sends to the left of a threshold."""
+    if -_ZERO <= threshold < 0:
+        return math.nextafter(-_ZERO, -math.inf)
+    return _ZERO if 0 <= threshold < _ZERO else threshold
 
 
 def from_lightgbm(model: Any, *, tree: int | None = None) -> Tree:
@@ -39,7 +50,7 @@ def from_lightgbm(model: Any, *, tree: int | None = None) -> Tree:
             raise InvalidInputError("the tree splits on categories, which cannot be converted")
         if node.get("missing_type") == "Zero":
             raise InvalidInputError("the model takes zeros for missing values (zero_as_missing), which a Tree does not")
-        rows.append([node["split_feature"], node["threshold"], -1, -1, -1])
+        rows.append([node["split_feature"], largest_on_the_left(node["threshold"]), -1, -1, -1])
         rows[position][2] = add(node["left_child"])
         rows[position][3] = add(node["right_child"])
         return position

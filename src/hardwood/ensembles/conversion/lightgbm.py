@@ -1,7 +1,8 @@
 """LightGBM: classifiers, boosters, and models saved as text or dumped as JSON.
 
 LightGBM compares and adds in float64. A missing value goes where the split says, or, at splits that saw none, where 0
-goes. The second of two classes is answered iff its probability p exceeds 1 - p as both are rounded.
+goes. Numbers next to 0 are taken for 0. The second of two classes is answered iff its probability p exceeds 1 - p as
+both are rounded.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from hardwood.ensembles.scores import Ensemble, Link, Rule, TreeOfScores
 from hardwood.errors import InvalidInputError
+from hardwood.export.lightgbm import largest_on_the_left
 
 _CATEGORICAL, _DEFAULT_LEFT = 1, 2
 _MISSING_TYPES = ("None", "Zero", "NaN")
@@ -166,7 +168,8 @@ def _ensemble(
     for t, (feature, threshold, left, right, leaf, missing) in enumerate(trees):
         value = np.zeros((len(leaf), n_scores))
         value[:, t % n_scores] = leaf
-        converted.append(TreeOfScores.ordered(feature, threshold, left, right, value, missing))
+        cuts = [largest_on_the_left(cut) for cut in threshold]
+        converted.append(TreeOfScores.ordered(feature, cuts, left, right, value, missing))
     default = np.arange(max(2, n_scores))
     unnamed = names == tuple(f"Column_{j}" for j in range(n_features))
     return Ensemble(
