@@ -319,3 +319,14 @@ def test_what_is_no_number_is_not_taken_for_one(tmp_path: Path) -> None:
     for text in ("K{}", "10.0.{}.1", "{}-A", "2024-01-{:02d}", "{} apples"):
         write_rows(path, [[text.format(k % 28 + 1), str(k % 7), str(k % 2)] for k in range(40)])
         assert "other signs" not in run("fit", path, "-t", "y", "-a", "1", code=1), text
+
+
+def test_brackets_in_names_and_labels_are_shown_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "brackets.csv"
+    path.write_text("[red]a[/red],y\n" + "".join(f"{i},{'[/no]' if i < 15 else '[b]'}\n" for i in range(30)))
+    said = run("inspect", path, "-t", "y")
+    for part in ("[red]a[/red]", "[/no]", "[b]"):
+        assert part in said.partition("What to try")[0].partition("Classes")[2]
+    run("fit", path, "-t", "y", "-a", "1", "-o", tmp_path / "m.json")
+    assert "[/no]" in run("evaluate", tmp_path / "m.json", path, "-t", "y")
+    assert "[b]" in run("bound", path, "-t", "y", "-a", "2")

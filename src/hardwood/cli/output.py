@@ -63,12 +63,14 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]
     from rich import box
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(title=Text(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     for k, column in enumerate(columns):
-        table.add_column(column, justify="left" if k < left else "right", overflow="fold")
+        table.add_column(Text(column), justify="left" if k < left else "right", overflow="fold")
     for row in rows:
-        table.add_row(*(str(cell) for cell in row))
+        # Names and labels are text, whatever brackets are in them.
+        table.add_row(*(Text(str(cell)) for cell in row))
     Console().print(table)
 
 
@@ -110,7 +112,12 @@ def steps_display(shown: bool, doing: str) -> Iterator[Callable[[str, int, int],
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(doing)
         yield lambda what, done, total: bar.update(task, completed=done, total=total, description=f"{doing}: {what}")
