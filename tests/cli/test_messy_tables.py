@@ -17,6 +17,7 @@ from hardwood import InvalidInputError, load_model
 from hardwood.cli.app import app
 from hardwood.data.columns import ColumnKind, describe_columns
 from hardwood.data.csv import read_csv
+from hardwood_checker.__main__ import main as check
 
 ROWS = 60
 
@@ -330,3 +331,14 @@ def test_brackets_in_names_and_labels_are_shown_as_they_are(tmp_path: Path) -> N
     run("fit", path, "-t", "y", "-a", "1", "-o", tmp_path / "m.json")
     assert "[/no]" in run("evaluate", tmp_path / "m.json", path, "-t", "y")
     assert "[b]" in run("bound", path, "-t", "y", "-a", "2")
+
+
+@pytest.mark.parametrize(("one", "other"), [("007", "7"), ("+1", "-1"), ("01", "02")])
+def test_labels_that_only_look_like_numbers_stay_as_they_are_written(one: str, other: str, tmp_path: Path) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text("a,y\n" + "".join(f"{i},{one if i < 15 else other}\n" for i in range(30)))
+    run("fit", path, "-t", "y", "-a", "0.1", "-d", "1", "-o", tmp_path / "m.json", "--proof", tmp_path / "p.hwp")
+    assert set(load_model(tmp_path / "m.json").tree.classes.tolist()) == {one, other}
+    assert check([str(tmp_path / "p.hwp"), str(path)]) == 0
+    predicted = run("predict", tmp_path / "m.json", path).splitlines()[1:]
+    assert all(row.split(",")[1] == row.split(",")[2] for row in predicted)

@@ -148,15 +148,17 @@ class CsvTable:
         raise InvalidInputError(f"{where} holds {cell!r}; every value must be a finite number")
 
     def labels(self, name: str) -> NDArray[Any]:
-        """Return a column as labels: whole numbers where all are, text otherwise."""
+        """Return a column as labels: whole numbers where all are written as such, text otherwise (``01``, ``+1``)."""
         cells = self.cells(name)
         for i, cell in enumerate(cells):
             if is_missing(cell):
                 raise InvalidInputError(f"{self.path}, line {self.lines[i]}: the target column {name!r} is empty")
         try:
-            return np.array([int(cell) for cell in cells], dtype=np.int64)
+            numbers = np.array([int(cell) for cell in cells], dtype=np.int64)
         except (ValueError, OverflowError):
             return np.array(cells)
+        # 7 and 007 are two classes, and whoever reads the file again, as the checker does, compares texts.
+        return numbers if list(map(str, numbers.tolist())) == cells else np.array(cells)
 
 
 def is_missing(cell: str) -> bool:
