@@ -317,7 +317,7 @@ def test_numbers_with_other_signs_are_named_as_such(dress: str, tmp_path: Path) 
 
 def test_what_is_no_number_is_not_taken_for_one(tmp_path: Path) -> None:
     path = tmp_path / "d.csv"
-    for text in ("K{}", "10.0.{}.1", "{}-A", "2024-01-{:02d}", "{} apples"):
+    for text in ("K{}", "10.0.{}.1", "{}-A", "2024-01-{:02d}", "{} apples", "2024_{}"):
         write_rows(path, [[text.format(k % 28 + 1), str(k % 7), str(k % 2)] for k in range(40)])
         assert "other signs" not in run("fit", path, "-t", "y", "-a", "1", code=1), text
 

@@ -90,7 +90,9 @@ class CsvTable:
             # A point is no part of such a number: 1.234 might be a thousand or one.
             present = [cell.replace(",", ".") if "." not in cell else f"{cell} has a point" for cell in present]
         try:
-            return np.array(present, dtype=np.float64)
+            # Python reads 2024_1 as 20241; who writes such a thing means a name.
+            if not any("_" in cell for cell in present):
+                return np.array(present, dtype=np.float64)
         except (ValueError, OverflowError):
             pass
         try:
