@@ -342,3 +342,15 @@ def test_labels_that_only_look_like_numbers_stay_as_they_are_written(one: str, o
     assert check([str(tmp_path / "p.hwp"), str(path)]) == 0
     predicted = run("predict", tmp_path / "m.json", path).splitlines()[1:]
     assert all(row.split(",")[1] == row.split(",")[2] for row in predicted)
+
+
+def test_commands_that_inspect_suggests_work_where_a_column_of_numbers_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "infinite.csv"
+    path.write_text("a,b,y\n" + "".join(f"{'inf' if i == 3 else i / 8},{i / 4},{int(i < 15)}\n" for i in range(30)))
+    words = ["inspect", str(path), "-t", "y"]
+    said = CliRunner().invoke(app, words).output
+    commands = [line.strip() for line in said.splitlines() if line.startswith("  hardwood fit")]
+    assert len(commands) == 2
+    for command in commands:
+        done = CliRunner().invoke(app, shlex.split(command)[1:])
+        assert done.exit_code == 0, done.output

@@ -48,7 +48,7 @@ def inspect_command(data: DataArgument, target: TargetOption, reading: Reading, 
             {"column": one.column.name, "reason": one.reason, "options": list(one.options)} for one in open_ones
         ],
         **_repeated(table, [column.name for column in columns], labels),
-        "attack": _suggested_attack(columns, categorical),
+        "attack": _suggested_attack(columns, [*categorical, *_to_be_dropped(open_ones)]),
     }
     if json:
         print_json(report)
@@ -103,9 +103,14 @@ def _is_heavy_tailed(column: Column) -> bool:
     return ends[1] - ends[0] > HEAVY_TAIL * spread
 
 
-def _suggested_attack(columns: Sequence[Column], categorical: Sequence[str]) -> str | None:
+def _to_be_dropped(open_ones: Sequence[Decision]) -> list[str]:
+    """Return the columns that are suggested to be left out."""
+    return [one.column.name for one in open_ones if one.options[0].startswith("--drop ")]
+
+
+def _suggested_attack(columns: Sequence[Column], left_out: Sequence[str]) -> str | None:
     """Return an attack by feature, as ``--attack`` takes it; None if no column has distances."""
-    units = {column.name: _unit(column) for column in columns if column.name not in categorical}
+    units = {column.name: _unit(column) for column in columns if column.name not in left_out}
     return ",".join(f"{quoted(name)}={unit:g}" for name, unit in units.items() if unit is not None) or None
 
 
