@@ -241,3 +241,11 @@ def test_ensembles_are_compared_on_gaps_which_may_be_anything() -> None:
             moved = np.where(np.isnan(X), rng.uniform(-1, 2, X.shape), X + rng.uniform(-0.03, 0.03, X.shape))
             assert np.all((row.model.predict(moved) == y)[verdict.is_robust]), row.name
         assert verdict.is_robust.mean() > 0.5
+
+
+def test_numbers_that_scikit_learn_cannot_take_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "huge.csv"
+    path.write_text("a,b,y\n" + "".join(f"{i}e300,{i % 7},{int(i < 15)}\n" for i in range(30)))
+    said = run("compare", path, "-t", "y", "-a", "5%", "-d", 1, code=1)
+    assert "column 'a' holds" in said
+    assert "search" in run("compare", path, "-t", "y", "-a", "5%", "-d", 1, "--learners", "groot,search")

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from hardwood._core import Control
 from hardwood.ensembles.boosting import BoostingLearner
 from hardwood.ensembles.forest import OptimalLearner, averaging, grow_forest, voting
@@ -169,6 +171,14 @@ def _cart(task: Task) -> Tree:
 
     problem = task.problem
     cart = DecisionTreeClassifier(max_depth=max(problem.max_depth, 1), random_state=task.random_state)
+    too_large = np.argwhere(np.abs(problem.values) > np.finfo(np.float32).max)
+    if len(too_large):
+        i, j = too_large[0]
+        name = f"feature {j}" if problem.feature_names is None else f"column {problem.feature_names[j]!r}"
+        raise InvalidInputError(
+            f"CART and relabel learn with scikit-learn, which takes no numbers above 3.4e38, and {name} holds "
+            f"{problem.values[i, j]:g}; divide the column, or choose other learners"
+        )
     # It sees indicators of categories, and medians in place of what is missing.
     fitted = cart.fit(problem.values, problem.classes[problem.label], sample_weight=problem.weight)
     return in_terms_of(from_sklearn(fitted, problem.feature_names), problem)
