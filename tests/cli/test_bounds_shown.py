@@ -136,3 +136,15 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(MissingEngineError, match=r"hardwood\[plot\]"):
         plot_epsilon_curve(epsilon_curve([[0.0], [1.0]], [0, 1]))
+
+
+def test_a_proof_that_says_less_than_the_bound_is_said_to(data: Path, tmp_path: Path) -> None:
+    proof = tmp_path / "b.hwp"
+    said = run("bound", data, "-t", "label", "--weight", "times", "-a", "1", "--proof", proof)
+    assert f"hardwood-checker {proof} {data}" in said
+    assert "more than two samples" not in said
+    three = tmp_path / "three.csv"
+    three.write_text("a,y\n" + "".join(f"1.{i},{'xyz'[i % 3]}\n" for i in range(6)))
+    said = run("bound", three, "-t", "y", "-a", "1", "--proof", proof)
+    assert "4 of 6" in said
+    assert "pairs, which prove 3 errors" in said

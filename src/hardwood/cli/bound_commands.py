@@ -90,6 +90,14 @@ def bound(
         typer.echo("No model gets both samples of a pair right.")
     if report is not None:
         _print_features(report)
+    if proof is not None:
+        typer.echo(f"Proof written to {proof}. {samples.how_to_check(proof)}")
+        proven = float(result.matching_weight.sum())
+        if proven < result.errors * (1 - 1e-9):
+            typer.echo(
+                f"It consists of pairs, which prove {proven:g} errors; that {result.errors:g} cannot be avoided "
+                "follows from more than two samples at once, which a proof cannot say."
+            )
 
 
 def _pairs(result: AccuracyBound) -> list[tuple[int, int]]:
