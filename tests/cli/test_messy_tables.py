@@ -354,3 +354,21 @@ def test_commands_that_inspect_suggests_work_where_a_column_of_numbers_is_left_o
     for command in commands:
         done = CliRunner().invoke(app, shlex.split(command)[1:])
         assert done.exit_code == 0, done.output
+
+
+@pytest.mark.parametrize("learn", [("fit", "-d", "1"), ("fit-ensemble", "--trees", "2")])
+def test_the_next_command_works_as_it_is_printed(learn: tuple[str, ...], tmp_path: Path) -> None:
+    path, model = tmp_path / "my table.csv", tmp_path / "my model.json"
+    path.write_text("a:y\n" + "".join(f"{'unknown' if i == 3 else i / 8}:{int(i < 15)}\n" for i in range(30)))
+    options = ("--missing-as", "unknown", "--missing", "reachable", "--separator", ":")
+    said = run(learn[0], path, "-t", "y", "-a", "0.1", *learn[1:], *options, "-o", model)
+    words = shlex.split(said.partition("Next: ")[2].splitlines()[0])
+    assert words[:4] == ["hardwood", "evaluate", str(model), str(path)]
+    assert "under attack" in run(*words[1:])
+
+
+def test_the_command_that_checks_a_proof_can_be_copied(tmp_path: Path) -> None:
+    path, proof = tmp_path / "my table.csv", tmp_path / "my proof.hwp"
+    path.write_text("a,y\n" + "".join(f"{i / 8},{int(i < 15)}\n" for i in range(30)))
+    said = run("fit", path, "-t", "y", "-a", "0.1", "-d", "1", "--proof", proof)
+    assert check(shlex.split(said.partition("To check it: ")[2].splitlines()[0])[1:]) == 0

@@ -146,8 +146,9 @@ def _say_suspicions(problem: Problem) -> None:
         typer.echo(f"Note: {one_hot_text(groups)} --attack '...; group: {', '.join(groups[0])}'", err=True)
 
 
-def _next_command(output: Path, data: Path, target: str) -> str:
-    return shlex.join(["hardwood", "evaluate", str(output), str(data), "--target", target])
+def next_command(output: Path, data: Path, target: str, reading: Reading) -> str:
+    """Return the command that judges what was learned, with what says how its data are written."""
+    return shlex.join(["hardwood", "evaluate", str(output), str(data), "--target", target, *reading.how_it_is_written])
 
 
 def _learn(problem: Problem, recipe: Recipe, limits: dict[str, Any], dask: str | None, *, shown: bool) -> Result:
@@ -243,7 +244,8 @@ class _Fitted:
         print_table("", ("", *self._columns()), self._rows())
         if output is not None:
             judged = self.test or Path(self.learned_from.table.path)
-            typer.echo(f"Model written to {output}. Next: {_next_command(output, judged, self.target)}")
+            following = next_command(output, judged, self.target, self.learned_from.reading)
+            typer.echo(f"Model written to {output}. Next: {following}")
 
     def _columns(self) -> list[str]:
         columns = [f"{self.scores['samples']} learned from"]

@@ -15,7 +15,7 @@ import typer
 
 from hardwood._core import Control
 from hardwood.cli.app import app
-from hardwood.cli.fit_command import ClassWeight
+from hardwood.cli.fit_command import ClassWeight, next_command
 from hardwood.cli.holding_out import HoldoutOption, TestOption, parts_of
 from hardwood.cli.inputs import (
     AttackedClassOption,
@@ -160,7 +160,7 @@ def fit_ensemble_command(
     fitted.save(output)
     fitted.show(output, json=json)
     if output is not None and not json:
-        typer.echo(f"Model written to {output}. Next: hardwood evaluate {output} {test or data} --target {target}")
+        typer.echo(f"Model written to {output}. Next: {next_command(output, test or data, target, reading)}")
     exit_if_interrupted(was_interrupted=was_interrupted)
 
 

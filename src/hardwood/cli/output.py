@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -36,7 +37,7 @@ def how_to_check(proof: Path, table: CsvTable, features: Sequence[str], encoding
     if table.format.missing_as:
         strange.append("has words for missing values")
     if not strange:
-        return f"To check it: hardwood-checker {proof} {data}"
+        return f"To check it: {shlex.join(['hardwood-checker', str(proof), data])}"
     return (
         f"hardwood-checker reads UTF-8 files with decimal points and numbers, and {data} {' and '.join(strange)}: hand "
         f"it the arrays, hardwood_checker.check({str(proof)!r}, X, y), or learn from a file that is written so"

@@ -99,6 +99,17 @@ class Reading:
         """Whether missing values are allowed."""
         return self.missing is Missing.reachable
 
+    @property
+    def how_it_is_written(self) -> list[str]:
+        """The options that any command needs that reads such a file, as words of a command line."""
+        options = {
+            "--missing-as": self.missing_as,
+            "--separator": self.separator,
+            "--decimal": self.decimal,
+            "--encoding": self.encoding,
+        }
+        return [word for name, value in options.items() if value is not None for word in (name, value)]
+
     def table(self, path: Path) -> CsvTable:
         """Read a file, and say what was found out about how it is written."""
         marks = () if self.missing_as is None else names_from_text(self.missing_as)
