@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import io
 import os
 from typing import Any
 
@@ -57,7 +58,8 @@ def _read_csv(path: str | os.PathLike[str], names: list[str], target: str) -> tu
     except (OSError, ValueError) as error:
         raise Unusable(f"the data cannot be read: {error}") from error
     first = next((line for line in text.splitlines() if line.strip()), "")
-    cells = csv.reader(text.splitlines(keepends=True), delimiter=max(SEPARATORS, key=first.count))
+    # Lines end as files end them; other signs that Python takes for ends of lines are part of a cell.
+    cells = csv.reader(io.StringIO(text, newline=None), delimiter=max(SEPARATORS, key=first.count))
     rows = [[cell.strip() for cell in row] for row in cells if any(cell.strip() for cell in row)]
     if not rows or any(len(row) != len(rows[0]) for row in rows):
         raise Unusable("the rows of the CSV file differ in length")

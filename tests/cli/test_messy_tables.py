@@ -372,3 +372,20 @@ def test_the_command_that_checks_a_proof_can_be_copied(tmp_path: Path) -> None:
     path.write_text("a,y\n" + "".join(f"{i / 8},{int(i < 15)}\n" for i in range(30)))
     said = run("fit", path, "-t", "y", "-a", "0.1", "-d", "1", "--proof", proof)
     assert check(shlex.split(said.partition("To check it: ")[2].splitlines()[0])[1:]) == 0
+
+
+def test_the_checker_ends_lines_where_files_do(tmp_path: Path) -> None:
+    path, proof = tmp_path / "d.csv", tmp_path / "p.hwp"
+    for end in ("\n", "\r\n", "\r"):
+        rows = [f"{i / 8},{label}" for i, label in enumerate(["one\u2028\x0cof"] * 15 + ["other"] * 15)]
+        path.write_bytes(end.join(["a,y", *rows, ""]).encode())
+        run("fit", path, "-t", "y", "-a", "0.1", "-d", "1", "--proof", proof)
+        assert check([str(proof), str(path)]) == 0
+
+
+def test_a_separator_that_the_checker_does_not_find_out_is_named(tmp_path: Path) -> None:
+    path, proof = tmp_path / "d.csv", tmp_path / "p.hwp"
+    path.write_text("a:y\n" + "".join(f"{i / 8}:{int(i < 15)}\n" for i in range(30)))
+    said = run("fit", path, "-t", "y", "-a", "0.1", "-d", "1", "--separator", ":", "--proof", proof)
+    assert "has cells separated by ':'" in said
+    assert "To check it" not in said

@@ -14,7 +14,7 @@ from typing import Any
 import typer
 
 from hardwood.data.categories import CategoryEncoding
-from hardwood.data.csv import CsvTable, is_boolean
+from hardwood.data.csv import SEPARATORS, CsvTable, is_boolean
 from hardwood.errors import InvalidInputError
 from hardwood.solvers.result import EndReason, Result
 
@@ -30,6 +30,8 @@ def how_to_check(proof: Path, table: CsvTable, features: Sequence[str], encoding
     strange = []
     if table.format.encoding.lower() not in ("utf-8", "ascii"):
         strange.append(f"is {table.format.encoding} text")
+    if table.format.separator not in SEPARATORS:
+        strange.append(f"has cells separated by {table.format.separator!r}")
     if table.format.decimal == ",":
         strange.append("writes decimals with a comma")
     if any(is_boolean(cell) for name in numbers for cell in table.cells(name)):

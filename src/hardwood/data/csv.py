@@ -21,7 +21,8 @@ from hardwood.files import read_bytes, with_plain_newlines
 _MISSING = {"", "na", "nan", "null", "none", "?", "n/a"}
 _BOOLEANS = {"true": "1", "false": "0"}
 """True is 1 and False is 0, as in Python."""
-_SEPARATORS = ",;\t|"
+SEPARATORS = ",;\t|"
+"""What separates cells, as far as it is found out by itself."""
 _NAMES_OF_SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
 _WITH_COMMA = re.compile(r"[+-]?(\d+(,\d*)?|,\d+)([eE][+-]?\d+)?")
 _ROWS_LOOKED_AT = 1000
@@ -202,7 +203,7 @@ def read_csv(
     if not first_line:
         raise InvalidInputError(f"{path} is empty; a CSV file with a header row is needed")
     if separator is None:
-        separator = max(_SEPARATORS, key=first_line.count)
+        separator = max(SEPARATORS, key=first_line.count)
         if separator != ",":
             shown = {"\t": "tabs", ";": "semicolons", "|": "bars"}[separator]
             guessed += [f"cells are separated by {shown} (--separator says otherwise)"]
