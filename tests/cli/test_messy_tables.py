@@ -389,3 +389,11 @@ def test_a_separator_that_the_checker_does_not_find_out_is_named(tmp_path: Path)
     said = run("fit", path, "-t", "y", "-a", "0.1", "-d", "1", "--separator", ":", "--proof", proof)
     assert "has cells separated by ':'" in said
     assert "To check it" not in said
+
+
+def test_classes_that_are_numbers_are_found_however_they_are_written(tmp_path: Path) -> None:
+    path, model = tmp_path / "labels.csv", tmp_path / "m.json"
+    path.write_text("a,y\n" + "".join(f"{i},{-1 if i < 15 else 1}\n" for i in range(30)))
+    run("fit", path, "-t", "y", "-a", "0.1", "-d", "1", "--holdout", "0", "-o", model)
+    path.write_text(path.read_text().replace(",1", ",+1"))
+    assert "100.0 %" in run("evaluate", model, path, "-t", "y")

@@ -269,13 +269,21 @@ def labels_of(table: CsvTable, target: str, classes: NDArray[Any]) -> NDArray[An
         labels = labels.astype(str)
     else:
         by_text = {str(label): label for label in classes.tolist()}
-        labels = np.array([by_text.get(str(label), label) for label in labels.tolist()])
+        labels = np.array([by_text.get(_plain(label), label) for label in labels.tolist()])
     if not np.isin(labels.astype(str), classes.astype(str)).any():
         raise InvalidInputError(
             f"column {target!r} of {table.path} holds no class of the model: it has labels such as "
             f"{labels[0].item()!r}, the classes are {', '.join(map(repr, classes.tolist()))}"
         )
     return labels
+
+
+def _plain(label: Any) -> str:
+    """Return a label as text, a whole number as it is usually written: 1 for +1 and 01."""
+    try:
+        return str(int(str(label)))
+    except ValueError:
+        return str(label)
 
 
 def attack_for(text: str, attacked_classes: list[str] | None, classes: Any, integer: str | None = None) -> AttackModel:
