@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import shlex
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -397,3 +398,28 @@ def test_classes_that_are_numbers_are_found_however_they_are_written(tmp_path: P
     run("fit", path, "-t", "y", "-a", "0.1", "-d", "1", "--holdout", "0", "-o", model)
     path.write_text(path.read_text().replace(",1", ",+1"))
     assert "100.0 %" in run("evaluate", model, path, "-t", "y")
+
+
+def test_a_label_of_text_among_numbers_is_named_with_its_line(tmp_path: Path) -> None:
+    path, model = tmp_path / "labels.csv", tmp_path / "m.json"
+    path.write_text("a,y\n" + "".join(f"{i},{int(i < 15)}\n" for i in range(30)))
+    run("fit", path, "-t", "y", "-a", "0.1", "-d", "1", "--holdout", "0", "-o", model)
+    path.write_text(path.read_text().replace("29,0", "29,dunno"))
+    said = run("evaluate", model, path, "-t", "y", code=1)
+    assert "line 31: 'y' is 'dunno', and the classes of the model are numbers (0, 1)" in said
+
+
+def test_predictions_are_not_added_beside_a_column_of_the_same_name(tmp_path: Path) -> None:
+    path, model = tmp_path / "d.csv", tmp_path / "m.json"
+    path.write_text("prediction,y\n" + "".join(f"{i},{int(i < 15)}\n" for i in range(30)))
+    run("fit", path, "-t", "y", "-a", "0.1", "-d", "1", "-o", model)
+    said = run("predict", model, path, code=1)
+    assert "has a column 'prediction' already" in said
+    assert len(json.loads(run("predict", model, path, "--json"))["predictions"]) == 30
+
+
+@pytest.mark.parametrize("kind", ["gzip", "bz2", "lzma"])
+def test_a_compressed_file_is_said_to_be_one(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_bytes(import_module(kind).compress(b"a,y\n1,2\n"))
+    assert "it is compressed" in run("inspect", path, "-t", "y", code=1)

@@ -54,6 +54,11 @@ class TestMissing:
         with pytest.raises(InvalidInputError, match="NaN"):
             plain.predict([[np.nan]])
 
+    def test_who_cannot_learn_with_gaps_is_not_told_how(self) -> None:
+        with pytest.raises(InvalidInputError, match="fill in or drop missing") as refused:
+            TreantClassifier(attack=0.1).fit([[np.nan], [1.0]], [0, 1])
+        assert "reachable" not in str(refused.value)
+
     @settings(max_examples=60)
     @given(
         st.lists(st.lists(st.sampled_from([0.0, 0.1, 0.2, 0.3, None]), min_size=2, max_size=2), min_size=4, max_size=9),

@@ -269,7 +269,14 @@ def labels_of(table: CsvTable, target: str, classes: NDArray[Any]) -> NDArray[An
         labels = labels.astype(str)
     else:
         by_text = {str(label): label for label in classes.tolist()}
-        labels = np.array([by_text.get(_plain(label), label) for label in labels.tolist()])
+        found = [by_text.get(_plain(label), label) for label in labels.tolist()]
+        text = next((i for i, label in enumerate(found) if isinstance(label, str)), None)
+        if text is not None and any(not isinstance(label, str) for label in found):
+            raise InvalidInputError(
+                f"{table.path}, line {table.lines[text]}: {target!r} is {found[text]!r}, and the classes of the model "
+                f"are numbers ({', '.join(map(str, classes.tolist()))}); leave such rows out"
+            )
+        labels = np.array(found)
     if not np.isin(labels.astype(str), classes.astype(str)).any():
         raise InvalidInputError(
             f"column {target!r} of {table.path} holds no class of the model: it has labels such as "

@@ -62,6 +62,11 @@ def predict(
     if json:
         print_json(_as_json(given, added))
         return
+    taken = next((name for name in added if name in given.table.names), None)
+    if taken is not None:
+        raise InvalidInputError(
+            f"{data} has a column {taken!r} already, the name of one that is to be added: rename it, or use --json"
+        )
     text = _as_csv(given, added)
     if output is None:
         typer.echo(text, nl=False)

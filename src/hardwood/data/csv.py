@@ -23,6 +23,13 @@ _BOOLEANS = {"true": "1", "false": "0"}
 """True is 1 and False is 0, as in Python."""
 SEPARATORS = ",;\t|"
 """What separates cells, as far as it is found out by itself."""
+_COMPRESSED = {
+    "gzip": b"\x1f\x8b",
+    "zip": b"PK\x03\x04",
+    "bzip2": b"BZh91AY&SY",
+    "xz": b"\xfd7zXZ\0",
+    "zstd": b"(\xb5/\xfd",
+}
 _NAMES_OF_SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
 _WITH_COMMA = re.compile(r"[+-]?(\d+(,\d*)?|,\d+)([eE][+-]?\d+)?")
 _ROWS_LOOKED_AT = 1000
@@ -223,6 +230,9 @@ def read_csv(
 def _decoded(path: str | os.PathLike[str], encoding: str | None) -> tuple[str, str, list[str]]:
     """Return the text of a file, its encoding, and what was guessed about it."""
     data = read_bytes(path, "CSV file")
+    for name, beginning in _COMPRESSED.items():
+        if data.startswith(beginning):
+            raise InvalidInputError(f"cannot read CSV file {path}: it is compressed ({name}); unpack it first")
     guessed: list[str] = []
     if encoding is None:
         encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"

@@ -179,9 +179,17 @@ def has_missing(matrix: FloatArray) -> bool:
 
 
 def check_finite(
-    matrix: FloatArray, names: tuple[str, ...] | None, what: str = "X", *, allow_missing: bool = False
+    matrix: FloatArray,
+    names: tuple[str, ...] | None,
+    what: str = "X",
+    *,
+    allow_missing: bool = False,
+    could_allow: bool = True,
 ) -> None:
-    """Raise if the matrix holds an infinite value or, unless allowed, NaN, naming the first such cell."""
+    """Raise if the matrix holds an infinite value or, unless allowed, NaN, naming the first such cell.
+
+    Whoever `could_allow` missing values is told how.
+    """
     # One pass without a temporary of the matrix' size in the usual, clean case.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(matrix.sum()):
@@ -194,5 +202,5 @@ def check_finite(
     raise InvalidInputError(
         f"Input {what} contains {kind} in {describe_column(int(j), names)}, row {i} "
         f"({int(bad.sum())} such cells in all); fill in or drop missing and infinite values first"
-        + ("" if kind == "infinity" else ", or learn with missing='reachable'")
+        + (", or learn with missing='reachable'" if kind == "NaN" and could_allow else "")
     )

@@ -96,7 +96,9 @@ class BaseRobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def _table(self, X: Any, matrix: FloatArray) -> Table:
         """Return the numbers of a table that scikit-learn has read, with the types in which they came."""
-        check_finite(matrix, self._feature_names(), allow_missing=self.missing == "reachable")
+        could_allow = "missing" in self._get_param_names()
+        allow_missing = self.missing == "reachable"
+        check_finite(matrix, self._feature_names(), allow_missing=allow_missing, could_allow=could_allow)
         return Table(matrix, self._feature_names(), rounding_of(X, matrix.shape[1]))
 
     def _validate(self, X: Any) -> Any:
