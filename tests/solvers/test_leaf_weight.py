@@ -83,6 +83,17 @@ def test_weights_that_are_not_whole_numbers_are_measured_alike() -> None:
         assert solve(problem, "search").objective == pytest.approx(unit * optimum, rel=1e-6), f"seed {seed}"
 
 
+def test_the_share_is_of_weights_as_given_also_where_the_search_cuts_down_heavy_ones() -> None:
+    """A heavy sample fills a leaf although no tree can gain all of its weight."""
+    X, y = [[0.0], [1.0], [1.0]], [0, 1, 0]
+    for unit in (1.0, 2.0):
+        problem = Problem.from_data(
+            X, y, 0.0, 1, sample_weight=unit * np.array([10, 4.5, 4]), min_weight_fraction_leaf=0.45
+        )
+        result = solve(problem, "search")
+        assert (result.objective, result.status) == (4 * unit, Status.OPTIMAL)
+
+
 def test_class_weights_count() -> None:
     X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
     light: dict[str, Any] = {"class_weight": {0: 1000, 1: 0.001}}
