@@ -87,3 +87,11 @@ def test_the_tolerance_is_said_wherever_optimal_is_shown() -> None:
     whole = solve(problem.replace(weight=np.ones(3)))
     assert whole.tolerance == 0
     assert "proven optimal," in whole.summary()
+
+
+def test_weights_may_be_as_small_as_numbers_are() -> None:
+    X, y = [[0.0], [0.0], [1.0], [1.0], [1.0], [2.0]], [0, 1, 0, 1, 1, 0]
+    for weight in (1e-300, 1e-306):
+        result = solve(Problem.from_data(X, y, 0.0, 1, sample_weight=[weight] * 6))
+        assert result.failure is None
+        assert result.objective == pytest.approx(2 * weight, rel=1e-3)

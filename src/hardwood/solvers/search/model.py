@@ -236,7 +236,8 @@ def _whole_parts(
     room = LARGEST / (len(merged) + 2)
     if not problem.has_integer_weights:
         # Rounded down, sample by sample, so that a bound on the scaled cost is a bound on the true one.
-        weights = WholeWeights.rounded(problem.weight, min(room, 2**52), most=total)
+        # Parts per unit must be a float, too, however small the weights are.
+        weights = WholeWeights.rounded(problem.weight, min(room, 2**52, total * 2.0**1022), most=total)
         return weights.exact_scale, 1, merged.total_of_whole(weights.value), weights.in_parts(problem.leaf_penalty)
     whole = WholeWeights.exactly(
         merged.total(problem.weight), room, others=(problem.leaf_penalty,), finest=finest, most=total
