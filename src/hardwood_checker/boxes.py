@@ -118,13 +118,12 @@ def _numeric(x: Any, kind: str, reaches: list[Any], label: Any) -> tuple[Any, An
 
 def _inside(lower: Any, upper: Any, reaches: list[Any], label: Any) -> tuple[Any, Any]:
     """Cut boxes off at the bounds of the column and at the whole numbers inside them, as far as the header has any."""
-    low = np.array([number(reach.get("minimum", -LARGEST), "minimum") for reach in reaches], float)[label]
-    high = np.array([number(reach.get("maximum", LARGEST), "maximum") for reach in reaches], float)[label]
+    low = np.array([number(reach["minimum"], "minimum") if "minimum" in reach else -np.inf for reach in reaches])[label]
+    high = np.array([number(reach["maximum"], "maximum") if "maximum" in reach else np.inf for reach in reaches])[label]
     whole = np.array([reach.get("integer", False) for reach in reaches])
     if whole.dtype != bool:
         raise Unusable("the header's 'integer' must be true or false")
-    lower = np.where(low > -LARGEST, np.maximum(lower, low), lower)
-    upper = np.where(high < LARGEST, np.minimum(upper, high), upper)
+    lower, upper = np.maximum(lower, low), np.minimum(upper, high)
     lower, upper = np.where(whole[label], np.ceil(lower), lower), np.where(whole[label], np.floor(upper), upper)
     return lower[:, None], upper[:, None]
 

@@ -245,6 +245,18 @@ def test_the_proof_of_the_bound_counts_samples_that_occur_equally_often(copies: 
     assert hardwood_checker.check(tmp_path / "b.hwp", X, y).bound == Fraction(bound.errors) == copies
 
 
+def test_a_bound_may_be_the_largest_number(tmp_path: Path) -> None:
+    largest = float(np.finfo(np.float64).max)
+    X, y = [[0.0], [1e308], [largest]], [0, 1, 0]
+    for attack in (
+        AttackModel.parse(1e308).with_bounds(maximum={0: largest}),
+        AttackModel.parse("<>").with_bounds(minimum={0: -largest}),
+    ):
+        result = solve(Problem.from_data(X, y, attack, 1), "search")
+        result.write_proof(tmp_path / "p.hwp")
+        assert hardwood_checker.check(tmp_path / "p.hwp", X, y).objective == Fraction(result.objective)
+
+
 def test_what_a_proof_cannot_say_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     X, y, _ = small_problem()
     for limit in ({"min_samples_leaf": 3}, {"min_weight_fraction_leaf": 0.1}):
