@@ -113,6 +113,22 @@ def test_trees_learned_under_budgets_are_the_best_there_are_on_many_problems(see
     check_learning(seed, kind, 1 + seed % 2)
 
 
+def test_two_samples_may_need_three_splits_on_a_path() -> None:
+    """Who changes one of three features does not change their majority, and no tree of depth 2 knows it."""
+    X, y = [[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]], [0, 1]
+    attack = AttackModel.parse(5).with_budget(features=1)
+    for depth, errors in ((1, 1), (2, 1), (3, 0), (1000, 0)):
+        result = solve(Problem.from_data(X, y, attack, depth))
+        assert (result.objective, result.status) == (errors, Status.OPTIMAL)
+        assert adversarial_accuracy(result.tree, X, y, attack) == 1 - errors / 2
+
+
+def test_samples_that_no_threshold_tells_apart_are_no_failure() -> None:
+    attack = AttackModel.parse(5).with_budget(features=1)
+    result = solve(Problem.from_data([[1.0], [1.0], [1.0]], [0, 1, 1], attack, 3))
+    assert (result.objective, result.status, result.failure) == (1, Status.OPTIMAL, None)
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_more_budget_or_freedom_never_raises_accuracy(seed: int) -> None:
     case = PricedCase(seed, "prices")

@@ -28,9 +28,10 @@ def useful_depth(problem: Problem) -> int:
     """Return how many splits a path of the best tree needs at most.
 
     Where all samples of a node reach one child, that child alone is as good as the split. So every split of some best
-    tree leaves each child at least one sample less, and a node with one sample needs no split.
+    tree leaves each child at least one sample less, and a node with one sample needs no split. Where moves are paid for
+    that does not hold: on its way to a child a sample may spend what it would need further down.
     """
-    return min(problem.max_depth, problem.n_samples - 1)
+    return min(problem.max_depth, problem.n_samples - 1) if problem.prices is None else problem.max_depth
 
 
 def as_start(start: Start, problem: Problem, grow_greedily: Callable[[Problem], IndexTree]) -> IndexTree | None:

@@ -162,7 +162,9 @@ def prove_priced(problem: Problem, run: Run) -> None:
     model = PricedModel(problem)
     run.resolution = model.resolution
     _start_from_boxes(problem, run)
-    core = model.core(problem.max_depth, run.control)
+    # No path asks twice about the same threshold.
+    depth = max(1, min(problem.max_depth, sum(map(len, model.thresholds))))
+    core = model.core(depth, run.control)
     cost = np.inf
     slice_of_time = FIRST_SLICE
     is_done = False
