@@ -129,6 +129,15 @@ def test_samples_that_no_threshold_tells_apart_are_no_failure() -> None:
     assert (result.objective, result.status, result.failure) == (1, Status.OPTIMAL, None)
 
 
+def test_trees_deeper_than_the_core_can_search_are_found_without_a_proof() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), rng.integers(0, 2, 60)
+    result = solve(Problem.from_data(X, y, AttackModel.parse(0.5).with_budget(features=1), 50), time_limit=0.5)
+    assert result.failure is None
+    assert result.status is Status.FEASIBLE
+    assert result.bound < result.objective <= min(np.bincount(y))
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_more_budget_or_freedom_never_raises_accuracy(seed: int) -> None:
     case = PricedCase(seed, "prices")

@@ -34,6 +34,8 @@ MOST_PRICES = 5 * 10**7
 PARTS = 2**12
 """Parts of a unit of weight that the children of a split share."""
 MOST_WEIGHT = 2**40
+DEEPEST = 30
+"""Levels that the core can search; of deeper trees nothing is proven."""
 FIRST_SLICE, LONGEST_SLICE = 0.05, 1.0
 """Seconds between two reports of what is known."""
 BOX_SECONDS, BOX_SHARE = 10.0, 0.1
@@ -164,7 +166,7 @@ def prove_priced(problem: Problem, run: Run) -> None:
     _start_from_boxes(problem, run)
     # No path asks twice about the same threshold.
     depth = max(1, min(problem.max_depth, sum(map(len, model.thresholds))))
-    core = model.core(depth, run.control)
+    core = model.core(min(depth, DEEPEST), run.control)
     cost = np.inf
     slice_of_time = FIRST_SLICE
     is_done = False
@@ -175,8 +177,8 @@ def prove_priced(problem: Problem, run: Run) -> None:
         if core.cost < cost:
             cost = core.cost
             run.report(model.tree(core.rows()))
-        bound = core.bound / model.scale
-        run.report(bound=min(bound, run.best_objective))
+        if depth <= DEEPEST:
+            run.report(bound=min(core.bound / model.scale, run.best_objective))
         if is_done:
             return
 
