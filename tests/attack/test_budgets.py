@@ -123,6 +123,15 @@ def test_two_samples_may_need_three_splits_on_a_path() -> None:
         assert adversarial_accuracy(result.tree, X, y, attack) == 1 - errors / 2
 
 
+def test_leaves_may_have_a_price_too() -> None:
+    X, y = [[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]], [0, 1]
+    attack = AttackModel.parse(5).with_budget(features=1)
+    for weight, penalty, objective, leaves in ((1, 1, 2, 1), (8, 1, 6, 6), (8, 0.5, 3, 6)):
+        problem = Problem.from_data(X, y, attack, 3, sample_weight=[weight] * 2, leaf_penalty=penalty)
+        result = solve(problem)
+        assert (result.objective, result.status, result.tree.n_leaves) == (objective, Status.OPTIMAL, leaves)
+
+
 def test_samples_that_no_threshold_tells_apart_are_no_failure() -> None:
     attack = AttackModel.parse(5).with_budget(features=1)
     result = solve(Problem.from_data([[1.0], [1.0], [1.0]], [0, 1, 1], attack, 3))

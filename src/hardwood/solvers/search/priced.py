@@ -187,7 +187,8 @@ def _start_from_boxes(problem: Problem, run: Run) -> None:
     """Report the best tree against an attacker who can use all of the boxes at once, and the greedy one."""
     boxes = problem.replace(prices=None)
     limit = min(BOX_SECONDS, BOX_SHARE * run.remaining())
-    for solver in ("greedy", "relabelled", "search"):
+    # The first two know no penalty; the trees that they would find without one are no better than a start.
+    for solver in ("greedy", "relabelled", "search") if problem.leaf_penalty == 0 else ("search",):
         if run.should_stop():
             return
         answer = solve(boxes, solver, time_limit=limit, random_state=run.random_state)
