@@ -17,6 +17,7 @@ from hardwood import (
     RobustForestClassifier,
     RobustTreeClassifier,
     Status,
+    Tree,
     adversarial_accuracy,
     adversarial_accuracy_bound,
     attack_cost,
@@ -145,6 +146,14 @@ def test_trees_deeper_than_the_core_can_search_are_found_without_a_proof() -> No
     assert result.failure is None
     assert result.status is Status.FEASIBLE
     assert result.bound < result.objective <= min(np.bincount(y))
+
+
+def test_whole_numbers_beyond_all_fractions_are_moved_past_a_threshold() -> None:
+    far = 2.0**53
+    tree = Tree([0, -1, -1], [far, np.nan, np.nan], [1, -1, -1], [2, -1, -1], [-1, 0, 1], np.array([0, 1]), 1)
+    attack = AttackModel.parse(8).with_integers([0]).with_budget(features=1)
+    points = attack_samples(tree, [[far]], [0], attack)
+    assert tree.predict(points) == [1]
 
 
 @pytest.mark.parametrize("seed", range(30))

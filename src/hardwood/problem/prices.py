@@ -147,7 +147,9 @@ class BoxPrices:
             return x
         if x > high:
             return float(np.floor(high) if self.integer[feature] else high)
-        return float(np.floor(low) + 1 if self.integer[feature] else np.nextafter(low, np.inf))
+        above = float(np.nextafter(low, np.inf))
+        # Beyond 2^53 the next number is a whole one, and more than 1 away.
+        return max(float(np.floor(low)) + 1, above) if self.integer[feature] else above
 
     def price_of(self, points: FloatArray) -> FloatArray:
         """Return what it costs to move each sample to a point of its own; infinite where that cannot be."""
