@@ -103,7 +103,7 @@ def _numeric(x: Any, kind: str, reaches: list[Any], label: Any) -> tuple[Any, An
     ends = []
     for name, sign, beyond in (("down", -1.0, -np.inf), ("up", 1.0, np.inf)):
         reach = np.array([np.inf if r == "inf" else number(r, name) for r in (field(one, name, int, float, str)
-                          for one in reaches)])[label]  # fmt: skip
+                          for one in reaches)], float)[label]  # fmt: skip
         if (reach < 0).any():
             raise Unusable("the header has a negative radius")
         relative, least = ROUNDING[kind]
@@ -118,8 +118,10 @@ def _numeric(x: Any, kind: str, reaches: list[Any], label: Any) -> tuple[Any, An
 
 def _inside(lower: Any, upper: Any, reaches: list[Any], label: Any) -> tuple[Any, Any]:
     """Cut boxes off at the bounds of the column and at the whole numbers inside them, as far as the header has any."""
-    low = np.array([number(reach["minimum"], "minimum") if "minimum" in reach else -np.inf for reach in reaches])[label]
-    high = np.array([number(reach["maximum"], "maximum") if "maximum" in reach else np.inf for reach in reaches])[label]
+    low = np.array([number(reach["minimum"], "minimum") if "minimum" in reach else -np.inf for reach in reaches],
+                   float)[label]  # fmt: skip
+    high = np.array([number(reach["maximum"], "maximum") if "maximum" in reach else np.inf for reach in reaches],
+                    float)[label]  # fmt: skip
     whole = np.array([reach.get("integer", False) for reach in reaches])
     if whole.dtype != bool:
         raise Unusable("the header's 'integer' must be true or false")

@@ -145,7 +145,7 @@ def _objective(
     reached: dict[int, tuple[Any, int]] = {0: (np.ones(len(label), bool), 0)}
     n_leaves = 0
     for node, (feature, threshold, left, right, answer) in enumerate(zip(*columns, strict=True)):
-        if not all(isinstance(v, int) for v in (feature, left, right, answer)) or node not in reached:
+        if not all(type(v) is int for v in (feature, left, right, answer)) or node not in reached:
             raise Unusable(f"node {node} of the tree is no node, or nobody's child")
         here, level = reached.pop(node)
         if left < 0:

@@ -9,6 +9,7 @@ import gzip
 import json
 import os
 import struct
+import sys
 import zlib
 from enum import IntEnum
 from typing import Any
@@ -132,6 +133,6 @@ def field(mapping: Any, name: str, *kinds: type) -> Any:
 
 def number(value: Any, name: str) -> Any:
     """Return a finite number of the header."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < float("inf"):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
         raise Unusable(f"the header's {name!r} holds {str(value)[:60]!r}, which is not a finite number")
     return value

@@ -344,7 +344,9 @@ def test_the_checker_refuses_with_the_place_that_is_wrong(tmp_path: Path, capsys
         {"claim": None},
         {"attack": "all"},
         {"tree": {"feature": [0], "threshold": [0], "left": [5], "right": [6], "label": [0]}},
+        {"tree": {"feature": [True, -1], "threshold": [0, 0], "left": [1, -1], "right": [2, -1], "label": [0, 0]}},
         {"weights": [1e308] * 60},
+        {"weights": [10**400] * 60},
     ],
 )
 def test_impossible_headers_are_unusable(change: dict[str, Any], tmp_path: Path) -> None:
@@ -353,6 +355,18 @@ def test_impossible_headers_are_unusable(change: dict[str, Any], tmp_path: Path)
     header, records = parts_of(tmp_path / "p.hwp")
     join({**header, **change}, records, tmp_path / "q.hwp")
     with pytest.raises((Unusable, Refused)):
+        hardwood_checker.check(tmp_path / "q.hwp", X, y)
+
+
+@pytest.mark.parametrize("radius", [2**70, 10**400, True, "far"])
+@pytest.mark.parametrize("name", ["down", "minimum"])
+def test_impossible_radii_and_bounds_are_unusable(name: str, radius: Any, tmp_path: Path) -> None:
+    X, y, problem = small_problem(2)
+    solve(problem, "search").write_proof(tmp_path / "p.hwp")
+    header, records = parts_of(tmp_path / "p.hwp")
+    header["attack"][0]["columns"][0][name] = radius
+    join(header, records, tmp_path / "q.hwp")
+    with pytest.raises(Unusable):
         hardwood_checker.check(tmp_path / "q.hwp", X, y)
 
 
