@@ -391,3 +391,11 @@ class TestCommandLine:
             app, ["fit", str(data), "-t", "label", "-a", "1", "--solver", "greedy", "--categorical", "shop"]
         )
         assert "1 of 2 values missing" in str(refused.exception)
+
+
+def test_a_value_may_be_missing_among_the_largest_numbers() -> None:
+    X, y = [[1e308], [1.2e308], [np.nan], [1.7e308], [-5.0]], [0, 1, 1, 0, 1]
+    problem = Problem.from_data(X, y, 1.0, 2, missing="reachable")
+    assert problem.values[2, 0] == 1.1e308
+    for solver in ("greedy", "search"):
+        assert solve(problem, solver).failure is None

@@ -91,5 +91,11 @@ def without_gaps(matrix: FloatArray) -> FloatArray:
     filled = matrix.copy()
     for j in np.flatnonzero(np.isnan(matrix).any(axis=0)):
         present = matrix[~np.isnan(matrix[:, j]), j]
-        filled[np.isnan(matrix[:, j]), j] = np.median(present) if len(present) else 0.0
+        filled[np.isnan(matrix[:, j]), j] = _median(present) if len(present) else 0.0
     return filled
+
+
+def _median(values: FloatArray) -> float:
+    """Return the median, a number also where the sum of the two in the middle is none."""
+    middle = np.sort(values)[(len(values) - 1) // 2 : len(values) // 2 + 1]
+    return float((middle / len(middle)).sum())
