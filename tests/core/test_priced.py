@@ -9,6 +9,7 @@ import pytest
 
 from hardwood import AttackModel, Problem, Status, solve
 from hardwood._core import Control, PricedSearch
+from hardwood.errors import StoppedError
 from hardwood.solvers.search.priced import PricedModel
 
 
@@ -67,6 +68,12 @@ def hard_problem() -> Problem:
     y = ((X[:, 0] + X[:, 1] > X[:, 2]) ^ (rng.random(400) < 0.3)).astype(int)
     attack = AttackModel.parse({"*": "<>"}).with_integers(["*"]).with_budget(total=3, cost=1)
     return Problem.from_data(X, y, attack, 3)
+
+
+def test_tables_of_prices_are_not_finished_where_the_time_is_over() -> None:
+    model = PricedModel(hard_problem())
+    with pytest.raises(StoppedError):
+        model.core(3, Control(), lambda: True)
 
 
 def test_a_search_that_is_stopped_has_a_tree_and_a_bound() -> None:

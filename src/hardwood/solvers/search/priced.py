@@ -14,11 +14,13 @@ thresholds is enough, and such problems are refused rather than answered for som
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 import hardwood._core as _core
 from hardwood.arrays import FloatArray, IntArray
-from hardwood.errors import InvalidInputError
+from hardwood.errors import InvalidInputError, StoppedError
 from hardwood.problem.endpoints import midpoint
 from hardwood.problem.prices import AFFORDABLE, BoxPrices, in_units
 from hardwood.problem.problem import Problem
@@ -31,6 +33,8 @@ from hardwood.tree.tree import Tree
 
 MOST_PRICES = 5 * 10**7
 """Tables of more prices are refused."""
+PRICES_AT_ONCE = 10**6
+"""So many are computed between two looks at the clock."""
 PARTS = 2**12
 """Parts of a unit of weight that the children of a split share."""
 MOST_WEIGHT = 2**40
@@ -75,8 +79,10 @@ class PricedModel:
             self.scale = MOST_WEIGHT / 2 / heaviest
             self.resolution = (problem.n_samples + 2) / self.scale
 
-    def core(self, depth: int, control: _core.Control) -> _core.PricedSearch:
-        """Return the search of the core."""
+    def core(
+        self, depth: int, control: _core.Control, should_stop: Callable[[], bool] = lambda: False
+    ) -> _core.PricedSearch:
+        """Return the search of the core; `StoppedError` where it should stop before all prices are known."""
         problem, prices = self.problem, self.prices
         n, p = problem.n_samples, problem.n_features
         group, category = np.full(p, -1, np.int64), np.zeros(p, np.int64)
@@ -84,16 +90,22 @@ class PricedModel:
         for g, part in enumerate(prices.categories):
             group[part.columns], category[part.columns] = g, np.arange(len(part.columns))
             yes_is_left[part.columns] = part.yes == 0
-        sides: list[tuple[FloatArray, FloatArray]] = [
-            (np.zeros((n, len(cuts))),) * 2 if group[j] >= 0 else prices.sides(j, cuts)
-            for j, cuts in enumerate(self.thresholds)
-        ]
-        sizes = [len(cuts) for cuts in self.thresholds]
+        begin = np.concatenate([[0], np.cumsum([len(cuts) for cuts in self.thresholds])]).astype(np.int64)
+        tables = np.zeros((2, n * begin[-1]), np.int64)
+        at_once = max(1, PRICES_AT_ONCE // n)
+        for j in np.flatnonzero(group < 0).tolist():
+            of_feature = tables[:, n * begin[j] : n * begin[j + 1]].reshape(2, n, -1)
+            for k in range(0, of_feature.shape[2], at_once):
+                if should_stop():
+                    raise StoppedError("stopped while prices were put into tables")
+                cuts = slice(k, k + at_once)
+                for table, cost in zip(of_feature, prices.sides(j, self.thresholds[j][cuts]), strict=True):
+                    table[:, cuts] = in_units(cost, prices.budget)
         categories = [in_units(part.cost, prices.budget) for part in prices.categories]
         return _core.PricedSearch(
-            np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-            _joined([in_units(left, prices.budget) for left, _ in sides]),
-            _joined([in_units(right, prices.budget) for _, right in sides]),
+            begin,
+            tables[0],
+            tables[1],
             group,
             category,
             yes_is_left,
@@ -166,7 +178,7 @@ def prove_priced(problem: Problem, run: Run) -> None:
     _start_from_boxes(problem, run)
     # No path asks twice about the same threshold.
     depth = max(1, min(problem.max_depth, sum(map(len, model.thresholds))))
-    core = model.core(min(depth, DEEPEST), run.control)
+    core = model.core(min(depth, DEEPEST), run.control, run.should_stop)
     cost = np.inf
     slice_of_time = FIRST_SLICE
     is_done = False
