@@ -39,6 +39,8 @@ class Verdict:
         Numbers of records by kind, and of ranges by depth and feature.
     claims : list of Claim
         The claims of children, in the order in which they were opened; the first is the root.
+    leaf_penalty : Fraction
+        What each leaf costs.
     """
 
     bound: Fraction
@@ -49,6 +51,7 @@ class Verdict:
     records: dict[str, int]
     ranges: dict[tuple[int, int], int]
     claims: list[Claim]
+    leaf_penalty: Fraction = Fraction(0)
 
     @property
     def is_optimal(self) -> bool:
@@ -56,9 +59,10 @@ class Verdict:
         return self.objective is not None and self.objective <= self.bound + self.tolerance
 
     def __str__(self) -> str:
-        tree = "" if self.objective is None else f"; this one loses {_shown(self.objective)}"
+        verb = "loses" if self.leaf_penalty == 0 else f"costs (lost samples and {_shown(self.leaf_penalty)} a leaf)"
+        tree = "" if self.objective is None else f"; this one {verb.partition(' ')[0]} {_shown(self.objective)}"
         who = "every model" if self.depth is None else f"every tree of depth {self.depth}"
-        return f"proven: {who} loses at least {_shown(self.bound)} of {_shown(self.total)}{tree}"
+        return f"proven: {who} {verb} at least {_shown(self.bound)} of {_shown(self.total)}{tree}"
 
 
 def check(
@@ -118,7 +122,7 @@ def _checked(reader: Reader, X: Any, y: Any, sample_weight: Any, watch: Callable
     if objective is not None and objective < bound:
         raise Refused(f"the tree costs {_shown(objective)}, less than the bound {_shown(bound)}")
     total = sum(weights, Fraction(0))
-    return Verdict(bound, objective, depth, total, tolerance, machine.records, machine.ranges, machine.claims)
+    return Verdict(bound, objective, depth, total, tolerance, machine.records, machine.ranges, machine.claims, penalty)
 
 
 def _weights(header: Any, n: int, given: Any) -> list[Fraction]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from builders import make_tree
 from hardwood import (
     AttackModel,
     AttackRules,
@@ -17,7 +18,6 @@ from hardwood import (
     RobustForestClassifier,
     RobustTreeClassifier,
     Status,
-    Tree,
     adversarial_accuracy,
     adversarial_accuracy_bound,
     attack_cost,
@@ -133,6 +133,14 @@ def test_leaves_may_have_a_price_too() -> None:
         assert (result.objective, result.status, result.tree.n_leaves) == (objective, Status.OPTIMAL, leaves)
 
 
+def test_weights_against_attackers_who_pay_may_be_as_small_as_numbers_are() -> None:
+    X, y = [[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]], [0, 1]
+    attack = AttackModel.parse(5).with_budget(features=1)
+    for weight in (1e-300, 1e-306):
+        result = solve(Problem.from_data(X, y, attack, 3, sample_weight=[weight] * 2))
+        assert (result.objective, result.failure) == (0, None)
+
+
 def test_samples_that_no_threshold_tells_apart_are_no_failure() -> None:
     attack = AttackModel.parse(5).with_budget(features=1)
     result = solve(Problem.from_data([[1.0], [1.0], [1.0]], [0, 1, 1], attack, 3))
@@ -150,7 +158,7 @@ def test_trees_deeper_than_the_core_can_search_are_found_without_a_proof() -> No
 
 def test_whole_numbers_beyond_all_fractions_are_moved_past_a_threshold() -> None:
     far = 2.0**53
-    tree = Tree([0, -1, -1], [far, np.nan, np.nan], [1, -1, -1], [2, -1, -1], [-1, 0, 1], np.array([0, 1]), 1)
+    tree = make_tree([0, -1, -1], [far, np.nan, np.nan], [1, -1, -1], [2, -1, -1], [-1, 0, 1], np.array([0, 1]), 1)
     attack = AttackModel.parse(8).with_integers([0]).with_budget(features=1)
     points = attack_samples(tree, [[far]], [0], attack)
     assert tree.predict(points) == [1]

@@ -245,6 +245,13 @@ def test_the_proof_of_the_bound_counts_samples_that_occur_equally_often(copies: 
     assert hardwood_checker.check(tmp_path / "b.hwp", X, y).bound == Fraction(bound.errors) == copies
 
 
+def test_the_checker_says_that_leaves_are_counted(tmp_path: Path) -> None:
+    X, y, problem = small_problem(2)
+    for penalty, words in ((0, "loses at least"), (2, "costs (lost samples and 2 a leaf) at least")):
+        solve(problem.replace(leaf_penalty=penalty), "search").write_proof(tmp_path / "p.hwp")
+        assert words in str(hardwood_checker.check(tmp_path / "p.hwp", X, y))
+
+
 def test_a_bound_may_be_the_largest_number(tmp_path: Path) -> None:
     largest = float(np.finfo(np.float64).max)
     X, y = [[0.0], [1e308], [largest]], [0, 1, 0]

@@ -40,6 +40,13 @@ def test_a_sample_is_lost_iff_some_point_of_its_box_gets_another_answer(case: tu
     assert adversarial_accuracy(tree, X, np.array(tiny.y), attack_of(tiny), problem.weight) == pytest.approx(expected)
 
 
+def test_a_sample_that_can_be_moved_across_all_numbers_is_moved() -> None:
+    far = 1.797e308
+    tree = make_tree([0, -1, -1], [-9e307, np.nan, np.nan], [1, -1, -1], [2, -1, -1], [-1, 0, 1], np.array([0, 1]), 1)
+    assert adversarial_accuracy(tree, [[far]], [1], np.inf) == 0
+    assert tree.predict(attack_samples(tree, [[far]], [1], np.inf)) == [0]
+
+
 @settings(max_examples=300)
 @given(problems_with_trees())
 def test_attack_samples_are_inside_the_box_misclassified_and_nearest(case: tuple[TinyProblem, Tree]) -> None:

@@ -43,7 +43,8 @@ double distanceTo(Approach const &a)
             distance = std::max(distance, nextAbove(a.low[j]) - x);
         }
     }
-    return distance;
+    // Differences of huge numbers overflow, and infinity would mean that there is no such point.
+    return std::min(distance, std::numeric_limits<double>::max());
 }
 
 Approach approach(Regions const &regions, Index region, PointsUnderAttack const &samples, Index i)

@@ -246,10 +246,9 @@ def _as_asked(run: Run) -> Problem:
     problem = run.problem.replace(max_depth=useful_depth(run.problem))
     if run.checkpoint is not None or problem.has_integer_weights or not problem.weight.max() > run.best_objective:
         return problem
-    lighter = problem.replace(weight=np.minimum(problem.weight, run.best_objective))
-    # What a leaf must hold is a share of the weights as they were given.
-    lighter.__dict__["leaf_limit"] = problem.leaf_limit
-    return lighter
+    if problem.min_weight_fraction_leaf > 0:
+        return problem  # what a leaf must hold is a share of the weights as they were given
+    return problem.replace(weight=np.minimum(problem.weight, run.best_objective))
 
 
 class _Outcome:

@@ -38,6 +38,8 @@ PRICES_AT_ONCE = 10**6
 PARTS = 2**12
 """Parts of a unit of weight that the children of a split share."""
 MOST_WEIGHT = 2**40
+LARGEST_SCALE = 2.0**1022
+"""However small weights are, parts per unit of weight are a number."""
 DEEPEST = 30
 """Levels that the core can search; of deeper trees nothing is proven."""
 FIRST_SLICE, LONGEST_SLICE = 0.05, 1.0
@@ -76,7 +78,7 @@ class PricedModel:
             if heaviest * PARTS > MOST_WEIGHT:
                 raise InvalidInputError(f"weights of {heaviest:g} in all are too heavy for a search with prices")
         else:
-            self.scale = MOST_WEIGHT / 2 / heaviest
+            self.scale = min(MOST_WEIGHT / 2 / heaviest, LARGEST_SCALE)
             self.resolution = (problem.n_samples + 2) / self.scale
 
     def core(
