@@ -28,7 +28,7 @@ from benchmarks.report import table
 from hardwood import Problem, solve
 from hardwood.data import datasets
 
-TURNS = 5
+TURNS = 9
 
 
 def run() -> str:

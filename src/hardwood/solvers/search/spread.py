@@ -45,7 +45,7 @@ MOST_ASKED = 4
 SHORTEST_WAIT, LONGEST_WAIT = 0.005, 0.04
 """Seconds after which stations are asked for work again while another one has none; twice as many each time."""
 
-PATIENCE, PATIENCE_AT_LARGE_STEPS = 15.0, 0.1
+PATIENCE, PATIENCE_AT_LARGE_STEPS = 15.0, 0.02
 """Seconds to wait for stations that look for first trees, and say nothing, before others prove; and for those that take
 the last, large steps, while others have nothing to do."""
 
