@@ -128,7 +128,7 @@ class Sitting:
         self.thread.join(20)
         assert not self.thread.is_alive()
 
-    def begin(self, order: seats.Order, seat: str = "") -> str:
+    def begin(self, order: seats.DutyOrder, seat: str = "") -> str:
         return seats.begin(self.search, "slot", seat, order)
 
     def said(self, known: int) -> list[seats.Said]:
@@ -145,7 +145,7 @@ class Sitting:
 def test_what_a_station_said_is_kept_until_the_searcher_knows_it() -> None:
     _, _, problem = problem_of(3)
     with Sitting(problem) as sitting:
-        sitting.begin(seats.Order(7, duty_of(problem), 1 << 62, 1, stream=0))
+        sitting.begin(seats.DutyOrder(7, duty_of(problem), 1 << 62, 1, stream=0))
         first = sitting.said(0)
         again = sitting.said(0)  # the answer may have been lost on its way
         assert [(one.number, one.order) for one in again][: len(first)] == [(one.number, 7) for one in first]
@@ -157,7 +157,7 @@ def test_what_a_station_said_is_kept_until_the_searcher_knows_it() -> None:
 def test_an_order_for_a_station_that_is_gone_is_not_given_to_another_one() -> None:
     _, _, problem = problem_of(3)
     with Sitting(problem) as sitting:
-        seat = sitting.begin(seats.Order(1, duty_of(problem), 1 << 62, 1, stream=0), seat="another")
+        seat = sitting.begin(seats.DutyOrder(1, duty_of(problem), 1 << 62, 1, stream=0), seat="another")
         assert seat != "another"
         time.sleep(0.3)
         assert seats.take_said(sitting.search, "slot", 0, 1 << 62) == (seat, [])
@@ -168,8 +168,8 @@ def test_a_new_order_ends_the_one_before() -> None:
     _, _, problem = problem_of(1, n=2000, depth=5)
     duty = Duty([(0, 0, 3)], 1 << 40, 1 << 40)
     with Sitting(problem) as sitting:
-        seat = sitting.begin(seats.Order(1, duty, 1 << 62, 1, stream=0))
-        sitting.begin(seats.Order(2, replace(duty, target=1), 1 << 62, 1, stream=1), seat)
+        seat = sitting.begin(seats.DutyOrder(1, duty, 1 << 62, 1, stream=0))
+        sitting.begin(seats.DutyOrder(2, replace(duty, target=1), 1 << 62, 1, stream=1), seat)
         said = sitting.said(0)
         while not said[-1].news.is_done:
             said = sitting.said(said[-1].number)
@@ -180,7 +180,7 @@ def test_a_station_ends_when_its_searcher_is_not_heard_of(monkeypatch: pytest.Mo
     monkeypatch.setattr(seats, "LEASE", 0.5)
     _, _, problem = problem_of(1, n=2000, depth=5)
     with Sitting(problem) as sitting:
-        sitting.begin(seats.Order(1, duty_of(problem_of(1, n=2000, depth=2)[2]), 1 << 62, 1, stream=0))
+        sitting.begin(seats.DutyOrder(1, duty_of(problem_of(1, n=2000, depth=2)[2]), 1 << 62, 1, stream=0))
         sitting.thread.join(20)
         assert not sitting.thread.is_alive()
         assert not seats._SEATS

@@ -30,7 +30,7 @@ from hardwood.solvers.search.helping import Help
 from hardwood.solvers.search.seats import (
     LEASE,
     TOPIC,
-    Order,
+    DutyOrder,
     begin,
     end_help,
     end_search,
@@ -237,9 +237,9 @@ class Workers:
         there.order = next(self._numbers)
         # One that has had an order knows where it is.
         state = b"" if there.seat else self._states[there.stream]
-        self._soon(self._begin, slot, Order(there.order, duty, self._best, len(self._slots), there.stream, state))
+        self._soon(self._begin, slot, DutyOrder(there.order, duty, self._best, len(self._slots), there.stream, state))
 
-    async def _begin(self, name: str, order: Order) -> None:
+    async def _begin(self, name: str, order: DutyOrder) -> None:
         slot = self._slots.get(name)
         if slot is None or slot.order != order.number:
             return

@@ -55,7 +55,7 @@ def slice_seconds(n_stations: int, worked: float) -> float:
 
 
 @dataclass(frozen=True)
-class Order:
+class DutyOrder:
     """What a station is to do.
 
     Attributes
@@ -96,7 +96,7 @@ class _Seat:
         self.name = uuid.uuid4().hex  # a worker that was started again at the same address has other seats
         self.station: Station | None = None
         self.is_over = False
-        self._order: Order | None = None
+        self._order: DutyOrder | None = None
         self._said = deque[Said]()
         self._n_said = self._n_handed_over = 0
         self._worked = 0.0
@@ -108,7 +108,7 @@ class _Seat:
         """Take note that the searcher is still there."""
         self._heard = time.monotonic()
 
-    def order(self, order: Order) -> None:
+    def order(self, order: DutyOrder) -> None:
         """Have an order carried out instead of whatever there was."""
         self.hear()
         with self._changed:
@@ -148,14 +148,14 @@ class _Seat:
         finally:
             self._close_station()
 
-    def _next_order(self, worker: Any) -> Order | None:
+    def _next_order(self, worker: Any) -> DutyOrder | None:
         with self._changed:
             while self._order is None and not self._must_end(worker):
                 self._changed.wait(LOOK)
             order, self._order = self._order, None
             return None if self._must_end(worker) else order
 
-    def _carry_out(self, order: Order, station: Station, worker: Any, ring: Callable[[], None]) -> bool:
+    def _carry_out(self, order: DutyOrder, station: Station, worker: Any, ring: Callable[[], None]) -> bool:
         """Say what is new, slice by slice, until all is done; whether it came to that."""
         worked_before = 0.0 if order.duty.question is not None else self._worked
         while not self._is_disturbed(worker):
@@ -305,7 +305,7 @@ def _quiet(worker: Any) -> Iterator[None]:
 # What a searcher calls (`Client.run`), on the worker's own thread: nothing here may last.
 
 
-def begin(search: str, slot: str, seat_name: str, order: Order) -> str:
+def begin(search: str, slot: str, seat_name: str, order: DutyOrder) -> str:
     """Give an order to the station that sits there; its name is known if orders were given to it before.
 
     Returns
