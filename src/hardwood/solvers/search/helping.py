@@ -22,7 +22,7 @@ from hardwood.solvers.search.model import SearchModel
 RootPart = tuple[int, int, int]
 """Feature, first and end of a range of candidates at the root."""
 
-LEAST_SECONDS = 0.1
+LEAST_SECONDS = 0.3
 """A question that has been open for so long is worth helping with."""
 
 FIRST_PLACE = 1 << 12
