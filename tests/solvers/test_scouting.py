@@ -89,9 +89,11 @@ def test_larger_steps_wait_until_all_other_starts_are_done() -> None:
     look.scouting.take("slow", look.improve(first[0]))
     look.scouting.end("slow", is_lost=False)
     assert look.scouting.looked[0] > 10
+    assert not look.scouting.is_at_large_steps
     deep = look.scouting.give("fast")
     assert deep is not None
     assert [reach for _, reach in deep[0]] == [DEEP_REACH]
+    assert look.scouting.is_at_large_steps
 
 
 def test_starts_that_were_lost_are_given_to_others_and_none_twice() -> None:

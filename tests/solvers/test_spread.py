@@ -21,6 +21,7 @@ from hardwood.solvers.result import EndReason, Status
 from hardwood.solvers.search import cluster as cluster_module
 from hardwood.solvers.search import seats
 from hardwood.solvers.search import spread as spread_module
+from hardwood.solvers.search.local_search import REACH
 from hardwood.solvers.search.model import SearchModel
 from hardwood.solvers.search.options import core_options
 from hardwood.solvers.search.solver import SearchSolver
@@ -344,3 +345,20 @@ def test_a_station_that_says_nothing_of_its_first_trees_holds_nobody_up(
     result = solve(problem, client=client, time_limit=60)
     assert (result.objective, result.status) == (solve(problem).objective, Status.OPTIMAL)
     assert len(silent) == 1
+
+
+def test_nobody_waits_for_the_last_large_steps_of_first_trees(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, _, problem = problem_of(4, depth=4)
+    give, held = cluster_module.Workers.give, list[str]()
+
+    def give_others(workers: Any, slot: str, duty: Any) -> None:
+        if any(reach > REACH for _, reach in duty.starts) and not held:
+            held.append(slot)
+        else:
+            give(workers, slot, duty)
+
+    monkeypatch.setattr(cluster_module.Workers, "give", give_others)
+    monkeypatch.setattr(spread_module, "PATIENCE", 1000.0)
+    result = solve(problem, client=client, time_limit=30)
+    assert (result.objective, result.status) == (solve(problem).objective, Status.OPTIMAL)
+    assert len(held) == 1
