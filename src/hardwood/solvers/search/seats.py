@@ -2,7 +2,7 @@
 
 A station sits in a task that lasts as long as the search (`sit`), so that Dask knows its worker at work; others' tasks
 need not wait for it. Orders come to it, and what it says is taken from it, in calls past the queue of tasks
-(`Client.run`), which cost a fifth of a task. When it has something to say it rings, by an event of Dask's, and keeps
+(`Client.run`), which cost less than a task. When it has something to say it rings, by an event of Dask's, and keeps
 what it said until that has arrived for certain. A station whose searcher has not been heard of for long ends by itself
 (`LEASE`), and at once when its worker closes.
 """
