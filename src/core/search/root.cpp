@@ -101,7 +101,16 @@ void RootSearch::start(Weight target, Weight best, std::optional<std::vector<Roo
         if (worker != workers_.front())
             worker->learnFrom(*workers_.front());
     teachBeginners();
+    setOut(parts);
+    std::lock_guard const lock(ending_);
+    for (auto &worker : workers_)
+        threads_.emplace_back([this, &worker] { runWorker(*worker); });
+}
 
+// Set out the items of a stage. Another station may ask for some of them meanwhile: it gets them before or after.
+void RootSearch::setOut(std::optional<std::vector<RootPart>> const &parts)
+{
+    std::lock_guard const lock(mutex_);
     for (auto &proven : proven_)
         proven.clear();
     for (auto &worker : workers_)
@@ -120,9 +129,6 @@ void RootSearch::start(Weight target, Weight best, std::optional<std::vector<Roo
     nSettled_ = nBusy_ = nSweeping_ = 0;
     nIdle_ = 0;
     nRunning_ = static_cast<Index>(workers_.size());
-    std::lock_guard const lock(ending_);
-    for (auto &worker : workers_)
-        threads_.emplace_back([this, &worker] { runWorker(*worker); });
 }
 
 void RootSearch::runWorker(Worker &worker)

@@ -224,6 +224,7 @@ class RootSearch
     }
     void openWorkers();
     void teachBeginners();
+    void setOut(std::optional<std::vector<RootPart>> const &parts);
     void makeItems();
     // A single candidate is mostly one that was put off, and comes last.
     [[nodiscard]] static bool isLate(Item const &item) { return item.end - item.first == 1; }
