@@ -11,7 +11,7 @@ CORE := $(wildcard src/core/*.h src/core/*.cpp src/core/*/*.h src/core/*/*.cpp)
 HARDWOOD_DATA ?= $(wildcard $(abspath ../shared/data))
 export HARDWOOD_DATA
 
-.PHONY: demo test test-all lint lint-core types install core sanitize bench fuzz docs linkcheck dist clean compiler
+.PHONY: demo test test-all lint lint-core types install core sanitize sanitize-threads bench fuzz docs linkcheck dist clean compiler
 
 demo: $(USER)
 	$(BIN)/hardwood demo
@@ -82,18 +82,38 @@ core:
 # With AddressSanitizer, UndefinedBehaviorSanitizer and checked spans, in a folder of its own beside a copy of the package:
 # the tests of the core, then a fuzz of so many seconds.
 SECONDS ?= 300
-SANITIZED := build/sanitize/site
+sanitize: SANITIZED := build/sanitize
+sanitize: SANITIZERS := address,undefined
+sanitize: PRELOADED := libasan.so
 sanitize:
-	$(CMAKE) -B build/sanitize/build -DCMAKE_BUILD_TYPE=None -DHARDWOOD_STRICT=ON -DHARDWOOD_SANITIZE=ON -DHARDWOOD_CHECKED=ON \
-		-DHARDWOOD_OUTPUT=$(abspath $(SANITIZED))/hardwood > /dev/null
-	$(TOOLS) cmake --build build/sanitize/build
-	tar -C src --exclude='_core*.so' --exclude=__pycache__ -cf - hardwood | tar -C $(SANITIZED) -xf -
-	$(SANITIZER) -m pytest -q -p no:cacheprovider -p no:xdist --no-cov tests/core
-	$(SANITIZER) -m core.fuzz --seconds $(SECONDS)
+	$(build_sanitized)
+	$(SANITIZER) pytest $(SANITIZED_TESTS) tests/core
+	$(SANITIZER) core.fuzz --seconds $(SECONDS)
+
+# With ThreadSanitizer: what has threads of its own.
+sanitize-threads: SANITIZED := build/sanitize-threads
+sanitize-threads: SANITIZERS := thread
+sanitize-threads: PRELOADED := libtsan.so
+sanitize-threads:
+	$(build_sanitized)
+	$(SANITIZER) pytest $(SANITIZED_TESTS) -m "not slow" $(THREADED)
+
+SANITIZED_TESTS := -q -p no:cacheprovider -p no:xdist --no-cov
+THREADED := tests/core tests/solvers/test_search.py tests/solvers/test_search_large.py tests/solvers/test_search_limits.py \
+	tests/solvers/test_helping.py tests/solvers/test_spread.py tests/proofs/test_checkpoint.py \
+	tests/ensembles/test_verification.py tests/estimators/test_forest.py tests/estimators/test_boosting.py
+
+define build_sanitized
+$(CMAKE) -B $(SANITIZED)/build -DCMAKE_BUILD_TYPE=None -DHARDWOOD_STRICT=ON -DHARDWOOD_SANITIZE=$(SANITIZERS) \
+	-DHARDWOOD_CHECKED=ON -DHARDWOOD_OUTPUT=$(abspath $(SANITIZED))/site/hardwood > /dev/null
+$(TOOLS) cmake --build $(SANITIZED)/build
+tar -C src --exclude='_core*.so' --exclude=__pycache__ -cf - hardwood | tar -C $(SANITIZED)/site -xf -
+endef
 
 # Python itself is not built with sanitizers, so their libraries are loaded before it.
-SANITIZER = $(TOOLS) PYTHONPATH=$(abspath $(SANITIZED)):$(abspath tests) ASAN_OPTIONS=detect_leaks=0 \
-	LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} -print-file-name=libstdc++.so)" python3
+SANITIZER = $(TOOLS) PYTHONPATH=$(abspath tests) ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=report_signal_unsafe=0 \
+	LD_PRELOAD="$$($${CXX:-c++} -print-file-name=$(PRELOADED)) $$($${CXX:-c++} -print-file-name=libstdc++.so)" \
+	python3 -m core.built_elsewhere $(SANITIZED)/site
 
 # clang-format, whose versions differ, from .venv; clang-tidy where it is installed and `make core` has run, after changes
 # of the core.

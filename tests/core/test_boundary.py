@@ -74,6 +74,14 @@ def test_splits_that_name_no_feature_or_no_node_are_refused() -> None:
             _core.apply(*spoilt, X)
 
 
+def test_a_leaf_without_a_class_is_refused_so_that_no_sample_without_one_is_right_there() -> None:
+    tree, X = tree_and_rows()
+    label = np.where(tree[2] < 0, 0, -1)
+    label[np.flatnonzero(tree[2] < 0)[0]] = -1
+    with pytest.raises(ValueError, match="label"):
+        _core.fooled(*tree, label, X, X, np.full(len(X), -1))
+
+
 def test_arrays_in_another_order_are_refused_rather_than_copied() -> None:
     tree, X = tree_and_rows()
     with pytest.raises(TypeError):

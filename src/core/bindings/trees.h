@@ -30,8 +30,10 @@ void writeNodes(TreeArrays<Threshold> const &tree, Index begin, Index end, Index
     {
         Index const at = begin + k;
         Index const label = tree.label.empty() ? 0 : tree.label[at];
-        require(label >= -1 && label <= std::numeric_limits<std::int32_t>::max(), "a leaf has a label that cannot be");
         bool const isLeaf = tree.left[at] < 0;
+        // A sample of no class has the label -1, which no leaf is right for.
+        require(label >= (isLeaf ? 0 : -1) && label <= std::numeric_limits<std::int32_t>::max(),
+                "a leaf has a label that cannot be");
         if (!isLeaf)
         {
             require(tree.feature[at] >= 0 && tree.feature[at] < nFeatures, "a split names a feature that is not there");

@@ -229,6 +229,8 @@ class LocalSearch:
         self.random = np.random.default_rng(seed)
         self._lock = threading.Lock()
         self._found: list[tuple[int, IntArray]] = []
+        # What a core that is at work has scanned only its own thread may ask: these are of steps that are done.
+        self._effort_so_far = self._n_scanned = 0
 
     @property
     def takes_deep_steps(self) -> bool:
@@ -294,19 +296,18 @@ class LocalSearch:
                     start = None if is_over else next(starts, None)
                 if start is None:
                     return
-                cost, rows, _ = improve_start(start, core, self.model)
+                before = core.n_scanned
+                cost, rows, effort = improve_start(start, core, self.model)
                 with self._lock:
+                    self._effort_so_far += effort
+                    self._n_scanned += core.n_scanned - before
                     if cost < self.model.forbidden:
                         report_if_cheap(cost, tree_of(rows), self.model, self.run)
                         self._found.append((cost, rows))
 
     def _effort(self) -> int:
         """Return how many samples were scanned so far."""
-        return self.effort_of_others + sum(core.effort for core in self.cores)
-
-    def _n_scanned(self) -> int:
-        """Return the same as a proof counts it."""
-        return sum(core.n_scanned for core in self.cores)
+        return self.effort_of_others + self._effort_so_far
 
     def _known_start(self) -> Iterator[StartRows]:
         """Yield the best tree that is known."""
@@ -361,7 +362,7 @@ class LocalSearch:
     def _nearby_starts(self, most: int) -> Iterator[StartRows]:
         """Yield neighbours of the best tree, then random roots."""
         for rows in chain(self._shifted(), islice(self._random_roots(), MOST_ROUNDS)):
-            if self._n_scanned() > most:
+            if self._n_scanned > most:
                 return
             yield rows, REACH
 
