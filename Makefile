@@ -99,9 +99,9 @@ sanitize-threads:
 	$(SANITIZER) pytest $(SANITIZED_TESTS) -m "not slow" $(THREADED)
 
 SANITIZED_TESTS := -q -p no:cacheprovider -p no:xdist --no-cov
-THREADED := tests/core tests/solvers/test_search.py tests/solvers/test_search_large.py tests/solvers/test_search_limits.py \
-	tests/solvers/test_helping.py tests/solvers/test_spread.py tests/proofs/test_checkpoint.py \
-	tests/ensembles/test_verification.py tests/estimators/test_forest.py tests/estimators/test_boosting.py
+THREADED := tests/core/test_search_core.py tests/core/test_search_state.py tests/core/test_coarse.py tests/solvers/test_search.py \
+	tests/solvers/test_helping.py tests/solvers/test_spread.py tests/ensembles/test_verification.py tests/estimators/test_forest.py \
+	tests/estimators/test_boosting.py
 
 define build_sanitized
 $(CMAKE) -B $(SANITIZED)/build -DCMAKE_BUILD_TYPE=None -DHARDWOOD_STRICT=ON -DHARDWOOD_SANITIZE=$(SANITIZERS) \

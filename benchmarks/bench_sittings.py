@@ -17,10 +17,12 @@ import os
 import signal
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from importlib import import_module
+from multiprocessing import get_context
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 from benchmarks.bench_proofs import _problem
@@ -62,24 +64,64 @@ def cost(instances: Sequence[str], turns: int = TURNS) -> str:
 
 
 def workers(instances: Sequence[str], counts: Sequence[int] = (1, 2), turns: int = TURNS) -> str:
-    """Wall clock and CPU seconds of local Dask workers, one thread each; the medians of several turns."""
+    """Wall clock and CPU seconds of local Dask workers, one thread each; the medians of several turns.
+
+    Beside them what the machine can give: as many searches of their own at the same time, each with one worker, which
+    have nothing to tell each other. Speed-ups are of each turn, since the machine is faster in some than in others.
+    """
     rows: list[tuple[Any, ...]] = []
     for text in instances:
         _, _, problem = instance(text)
-        measured: dict[int, list[tuple[float, ...]]] = {n: [] for n in counts}
-        for n in turns * [*counts]:
-            measured[n].append(_spread(problem, n))
-            print(text, n, *(f"{number:.2f}" for number in measured[n][-1]), flush=True)
-        base = median(one[0] for one in measured[counts[0]])
-        for n in counts:
-            seconds, objective, everything, busiest = (median(column) for column in zip(*measured[n], strict=True))
-            speed_up = f"{base / seconds:.2f}"
-            rows.append((text, n, f"{objective:g}", f"{seconds:.2f}", speed_up, f"{everything:.2f}", f"{busiest:.2f}"))
+        measured: dict[tuple[int, str], list[tuple[float, ...]]] = {}
+        for _ in range(turns):
+            for n in counts:
+                measured.setdefault((n, "one search"), []).append(_spread(problem, n))
+                if n > 1:
+                    measured.setdefault((n, "searches of their own"), []).append(_side_by_side(text, n))
+            print(text, *(f"{n} {what} {all_[-1][0]:.2f}" for (n, what), all_ in measured.items()), flush=True)
+        base = [one[0] for one in measured[counts[0], "one search"]]
+        for (n, what), all_ in measured.items():
+            seconds, objective, everything, busiest = (median(column) for column in zip(*all_, strict=True))
+            n_searches = 1 if what == "one search" else n
+            gains = [n_searches * one / other[0] for one, other in zip(base, all_, strict=True)]
+            speed_up = f"{median(gains):.2f}"
+            rows.append(
+                (
+                    text,
+                    f"{n}, {what}",
+                    f"{objective:g}",
+                    f"{seconds:.2f}",
+                    speed_up,
+                    f"{everything:.2f}",
+                    f"{busiest:.2f}",
+                )
+            )
     columns = ("instance", "workers", "objective", "seconds", "speed-up", "CPU s of all", "CPU s of the busiest")
     return table(columns, rows)
 
 
-def _spread(problem: Problem, n: int) -> tuple[float, float, float, float]:
+def _side_by_side(text: str, n: int) -> tuple[float, float, float, float]:
+    """Search so many times at once, each time with a worker of its own; the means, and the CPU seconds as above."""
+    processes = get_context("spawn")
+    with ProcessPoolExecutor(n, processes, _meet_at, (processes.Barrier(n),)) as pool:
+        measured = list(pool.map(_alone, n * [text]))
+    seconds, objective, everything, busiest = zip(*measured, strict=True)
+    return fmean(seconds), fmean(objective), sum(everything), max(busiest)
+
+
+_meeting: list[Any] = []
+
+
+def _meet_at(barrier: Any) -> None:
+    _meeting.append(barrier)
+
+
+def _alone(text: str) -> tuple[float, float, float, float]:
+    _, _, problem = instance(text)
+    return _spread(problem, 1, _meeting[0].wait)
+
+
+def _spread(problem: Problem, n: int, wait: Callable[[], object] = lambda: None) -> tuple[float, float, float, float]:
     """Search with so many workers; return seconds, objective, and the CPU seconds of all workers and of the busiest."""
     distributed: Any = import_module("distributed")
     with (
@@ -87,6 +129,7 @@ def _spread(problem: Problem, n: int) -> tuple[float, float, float, float]:
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         client.run(_warm_up)
+        wait()
         before = client.run(time.process_time)
         result = solve(problem, client=client)
         after = client.run(time.process_time)
