@@ -312,8 +312,8 @@ class SearchProblem:
         """Sort the ends of all features, once, instead of whenever those of one are asked for."""
     def ends_up_to(self, feature: int, rank: int) -> tuple[BoolArray, BoolArray]:
         """Whether the lower, and the upper, end of each sample has at most this rank."""
-    def last_rank(self, feature: int, lower: BoolArray, upper: BoolArray) -> int:
-        """Return the largest rank of the lower and upper ends that are marked; at least 0."""
+    def last_ranks(self, feature: int, lower: Int32Array, upper: Int32Array, n_places: int) -> IntArray:
+        """Return the largest rank of the lower and upper ends in each place, at least 0; the last place is no place."""
     def part(self, samples: IntArray, weight: IntArray) -> SearchProblem:
         """Return the problem of some of the samples, with other weights; costs may be any whole numbers then."""
 

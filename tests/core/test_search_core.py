@@ -160,6 +160,22 @@ def solved(case: Case, depth: int, options: _core.SearchOptions, n_threads: int 
     return search.best, costs
 
 
+def test_the_last_ranks_of_places_are_those_of_the_ends_there() -> None:
+    for seed in range(40):
+        case = random_case(seed)
+        rng = np.random.default_rng([seed, 78])
+        n, feature, n_places = len(case.label), int(rng.integers(case.lower.shape[1])), int(rng.integers(0, 4))
+        lower, upper = rng.integers(0, n_places + 1, (2, n)).astype(np.int32)
+        expected = [
+            max([0, *case.lower[lower == k, feature].tolist(), *case.upper[upper == k, feature].tolist()])
+            for k in range(n_places)
+        ]
+        found = case.core().last_ranks(feature, lower, upper, n_places)
+        assert found.tolist() == expected, f"seed {seed}"
+        with pytest.raises(ValueError, match="place"):
+            case.core().last_ranks(feature, lower + np.int32(n_places + 1), upper, n_places)
+
+
 @pytest.mark.parametrize("block", range(4))
 def test_best_stump_is_the_best_of_all_stumps(block: int) -> None:
     for seed in range(50 * block, 50 * (block + 1)):

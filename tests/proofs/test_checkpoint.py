@@ -11,6 +11,7 @@ import resource
 import signal
 import warnings
 from fractions import Fraction
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -491,6 +492,22 @@ def test_a_sitting_that_ends_by_its_limit_claims_what_its_checkpoint_keeps(
             assert result.bound == max(kept, saved.bound_of_any_model or 0.0)
         claimed.append(result.bound)
     assert claimed == sorted(claimed)
+
+
+def test_a_checkpoint_that_takes_most_of_the_limit_to_open_is_left_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "run.hwp"
+    _, _, problem = stopped_search(path)
+    before = path.read_bytes()
+    monkeypatch.setattr(import_module("hardwood.solvers.solve"), "LEAST_OPENING", 0.0)
+    with pytest.warns(SolverFailureWarning, match="takes most of the time limit"):
+        result = solve(problem, checkpoint=path, time_limit=1e-6)
+    assert result.stopped_by is EndReason.TIME_LIMIT
+    assert path.read_bytes() == before
+    with pytest.warns(SolverFailureWarning, match="takes most of the time limit"):
+        solve(problem, checkpoint=tmp_path / "new.hwp", time_limit=1e-6)
+    assert not (tmp_path / "new.hwp").exists()
 
 
 def test_what_was_settled_but_never_written_is_not_claimed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -237,18 +237,23 @@ nb::tuple endsUpTo(Problem const &problem, Index feature, Index rank)
     return nb::make_tuple(marked(problem.lower(feature)), marked(problem.upper(feature)));
 }
 
-Rank lastRank(Problem const &problem, Index feature, In<bool, 1> const &lower, In<bool, 1> const &upper)
+auto lastRanks(Problem const &problem, Index feature, In<std::int32_t, 1> const &lower,
+               In<std::int32_t, 1> const &upper, Index nPlaces)
 {
     requireFeature(problem, feature);
     auto const n = problem.nSamples;
-    require(spanOf(lower).size() == n && spanOf(upper).size() == n, "each sample needs a mark for each end");
-    Rank last = 0;
-    for (Index i = 0; i < n; ++i)
+    require(nPlaces >= 0 && nPlaces < std::numeric_limits<std::int32_t>::max(), "there cannot be so many places");
+    require(spanOf(lower).size() == n && spanOf(upper).size() == n, "each sample needs a place for each end");
+    Array<Index> last(nPlaces + 1);
+    auto const note = [&](Span<std::int32_t const> place, Span<Rank const> rank)
     {
-        last = lower(i) ? std::max(last, problem.lower(feature)[i]) : last;
-        last = upper(i) ? std::max(last, problem.upper(feature)[i]) : last;
-    }
-    return last;
+        requireRange(place, std::int32_t{0}, static_cast<std::int32_t>(nPlaces), "place");
+        for (Index i = 0; i < n; ++i)
+            last[place[i]] = std::max<Index>(last[place[i]], rank[i]);
+    };
+    note(spanOf(lower), problem.lower(feature));
+    note(spanOf(upper), problem.upper(feature));
+    return handOver(Array<Index>::copy(last.view().part(0, nPlaces)));
 }
 
 // An option: its name in Python, where it stands and, of a number, what it is at least.
@@ -373,8 +378,8 @@ void bindProblem(nb::module_ &m)
             "searched.")
         .def("ends_up_to", &endsUpTo, nb::arg("feature"), nb::arg("rank"),
              "Whether the lower, and the upper, end of each sample has at most this rank.")
-        .def("last_rank", &lastRank, nb::arg("feature"), nb::arg("lower").noconvert(), nb::arg("upper").noconvert(),
-             "The largest rank of the lower and upper ends that are marked; at least 0.");
+        .def("last_ranks", &lastRanks, nb::arg("feature"), nb::arg("lower").noconvert(), nb::arg("upper").noconvert(),
+             nb::arg("n_places"), "The largest rank of the lower and upper ends in each place; at least 0.");
 }
 
 void bindColumns(nb::module_ &m)

@@ -28,8 +28,9 @@ from typing import Any
 
 import numpy as np
 
+from hardwood import _core
 from hardwood._version import __version__
-from hardwood.errors import HardwoodError, InvalidInputError
+from hardwood.errors import HardwoodError, InvalidInputError, StoppedError
 from hardwood.files import alone, whole_file
 from hardwood.problem.problem import Problem
 from hardwood.proofs.growing import GrowingFile
@@ -269,10 +270,13 @@ class SavedSearch:
 
 
 @contextmanager
-def open_checkpoint(place: Checkpoint, problem: Problem, *, wait: bool = False) -> Iterator[SavedSearch]:
+def open_checkpoint(
+    place: Checkpoint, problem: Problem, *, wait: bool = False, control: _core.Control | None = None
+) -> Iterator[SavedSearch]:
     """Open a checkpoint of a problem, new or left by an earlier run, and keep other processes out.
 
-    Raises `InvalidInputError` if it is about something else, naming what differs.
+    Raises `InvalidInputError` if it is about something else, naming what differs, and `StoppedError` if the control
+    stops it before it has looked: on a large table it takes seconds to see what the file must be about.
     """
     if problem.leaf_limit_name is not None:
         raise InvalidInputError(f"a checkpoint becomes a proof, which cannot speak of {problem.leaf_limit_name}")
@@ -283,7 +287,9 @@ def open_checkpoint(place: Checkpoint, problem: Problem, *, wait: bool = False) 
         return CheckpointInUseError(f"another process (id {holder}) goes on from {place.path}; wait for it to end")
 
     with alone(place.path, refusal, wait=wait):
-        model = SearchModel.of(problem, PlainRanks.of(problem))
+        model = SearchModel.of(problem, PlainRanks.of(problem, control))
+        if control is not None and control.stopped:
+            raise StoppedError("stopped before the checkpoint was read")
         about = _header(model, None, place.target, 0)
         about["checkpoint"] = {"version": __version__, "digests": column_digests(problem)}
         saved = SavedSearch(place, model, about, GrowingFile(place.path))

@@ -53,8 +53,11 @@ def header_of(
 
 def digest(problem: Problem) -> str:
     """Return what tells these boxes and classes from others."""
-    ends = [np.ascontiguousarray(side + 0.0, dtype="<f8").tobytes() for side in (problem.lower, problem.upper)]
-    return hashlib.sha256(b"".join(ends) + problem.label.astype("<i8").tobytes()).hexdigest()
+    found = hashlib.sha256()
+    for side in (problem.lower, problem.upper):
+        found.update(np.ascontiguousarray(side + 0.0, dtype="<f8").data)
+    found.update(np.ascontiguousarray(problem.label, dtype="<i8").data)
+    return found.hexdigest()
 
 
 def _plain(value: float) -> int | float:

@@ -21,7 +21,7 @@ import numpy as np
 from hardwood import _core
 from hardwood.arrays import IntArray, RankArray
 from hardwood.bounds import AccuracyBound, bound_problem
-from hardwood.errors import InvalidInputError, SolverError
+from hardwood.errors import InvalidInputError, SolverError, StoppedError
 from hardwood.files import whole_file
 from hardwood.problem.endpoints import maximum_margin
 from hardwood.problem.problem import Problem
@@ -123,11 +123,13 @@ class PlainRanks(NamedTuple):
     n_ranks: IntArray
 
     @classmethod
-    def of(cls, problem: Problem) -> PlainRanks:
-        """Rank the ends of the problem's boxes."""
+    def of(cls, problem: Problem, control: _core.Control | None = None) -> PlainRanks:
+        """Rank the ends of the problem's boxes; `StoppedError` where the control stops it."""
         ranks = np.empty((2, problem.n_samples, problem.n_features), np.int32)
         n_ranks = np.empty(problem.n_features, np.int64)
         for j in range(problem.n_features):
+            if control is not None and control.stopped:
+                raise StoppedError("stopped while the ends of boxes were ranked")
             both = problem.ends_on(j)
             is_finite = np.isfinite(both)
             values, places = np.unique(both[is_finite], return_inverse=True)

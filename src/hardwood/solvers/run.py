@@ -71,6 +71,8 @@ class Run:
         Where better trees and what is proven are kept.
     client : dask.distributed.Client or None
         The cluster to search on.
+    first_trees : list of Tree
+        Found before the solver began in earnest, to be improved by it.
     placed, in_indices : callable
         How indices become thresholds, and thresholds indices; a solver may know a way that takes less memory.
     proven_parts : int
@@ -105,6 +107,7 @@ class Run:
         self.best_objective = math.inf
         self.best_tree: Tree | None = None
         self._best_index_tree: IndexTree | None = None
+        self.first_trees: list[Tree] = []
         self.bound = problem.leaf_penalty
         self.trusted_bound = problem.leaf_penalty
         self.asked = problem
@@ -137,6 +140,10 @@ class Run:
     def budget(self, seconds: float, share: float) -> Control:
         """Return a control for a step that may take so long, but no more than this share of the time that is left."""
         return self._stoppable(min(seconds, share * self.remaining()))
+
+    def until_left(self, seconds: float, share: float = 1.0) -> Control:
+        """Return a control for a step that takes no more than this share of the time and leaves so many seconds."""
+        return self.budget(max(0.0, self.remaining() - seconds), share)
 
     def _stoppable(self, seconds: float) -> Control:
         control = Control(seconds, self.counts_cpu)

@@ -10,11 +10,12 @@ import math
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from hardwood._core import Control
 from hardwood.bounds import matching_bound
 from hardwood.errors import HardwoodError, InvalidInputError, MissingEngineError, SolverError, StoppedError
 from hardwood.problem.problem import Problem
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
 
 MOST_CELLS_KEPT = 5_000_000
 """A result keeps its problem, for a proof that may be asked for later, if it is not larger than this."""
+
+
+OPENING, LEAST_OPENING = 0.5, 1.0
+"""To open a checkpoint may take this share of the time limit, or so many seconds; of a large table it takes seconds."""
 
 
 class SolverFailureWarning(UserWarning):
@@ -91,7 +96,7 @@ def solve(
     method = get_solver(solver)
     limits = _Limits(TimeLimit(TIME_LIMIT.check(time_limit), started), max_gap, random_state, n_jobs)
     _require_spreading(method, checkpoint, client)
-    with _opened(checkpoint, problem) as saved:
+    with _opened(checkpoint, problem, limits.time_limit) as saved:
         told = {"on_progress": on_progress, "interrupt": interrupt, "checkpoint": saved, "client": client}
         return _solved(method, _new_run(method, problem, options, limits, **told), start)
 
@@ -131,14 +136,26 @@ def _require_spreading(method: Solver, checkpoint: Any, client: Any) -> None:
 
 
 @contextmanager
-def _opened(place: str | os.PathLike[str] | Checkpoint | None, problem: Problem) -> Iterator[SavedSearch | None]:
-    """Open a checkpoint, if there is to be one."""
+def _opened(
+    place: str | os.PathLike[str] | Checkpoint | None, problem: Problem, time_limit: TimeLimit
+) -> Iterator[SavedSearch | None]:
+    """Open a checkpoint, if there is to be one and the time for it."""
     if place is None:
         yield None
         return
     from hardwood.proofs.checkpoint import Checkpoint, open_checkpoint
 
-    with open_checkpoint(place if isinstance(place, Checkpoint) else Checkpoint(place), problem) as saved:
+    place = place if isinstance(place, Checkpoint) else Checkpoint(place)
+    control = Control(max(OPENING * time_limit.remaining(), LEAST_OPENING), time_limit.counts_cpu)
+    with ExitStack() as opened:
+        try:
+            saved: SavedSearch | None = opened.enter_context(open_checkpoint(place, problem, control=control))
+        except StoppedError:
+            text = (
+                f"to open {place.path} takes most of the time limit: it is left as it is, and the search does without"
+            )
+            warnings.warn(text, SolverFailureWarning, stacklevel=4)
+            saved = None
         yield saved
 
 

@@ -26,6 +26,7 @@ from hardwood.solvers.search.model import VERY_LARGE, SearchModel, rows_of, tree
 from hardwood.solvers.solve import solve
 from hardwood.tree.conversion import place
 from hardwood.tree.index_tree import IndexTree
+from hardwood.tree.tree import Tree
 
 SAMPLE = 1000
 """Samples of the part that a search of a large problem starts with."""
@@ -35,6 +36,12 @@ ROOTS = 12
 
 SAMPLE_DESCENTS = 120_000_000
 """Samples that local search on that part may scan, some tenths of a second."""
+
+CLOSE = 1.02
+"""Trees that cost so many times the best one are improved before it, if they were found before it."""
+
+GREEDY_SAMPLE = 50_000
+"""Samples of the part that a greedy tree is grown on."""
 
 SAMPLE_EFFORT = 5 * 10**9
 """Samples that the proof of that part may scan."""
@@ -48,12 +55,27 @@ def looks_first(problem: Problem) -> bool:
 
 
 def look_first(run: Run) -> None:
-    """Report a greedy tree of a very large problem, while nothing else takes memory."""
-    if looks_first(run.problem):
-        _core.return_free_memory()
-        rng = np.random.default_rng(run.random_state)
-        run.report(GreedyLearner().grow_tree(run.problem, rng, control=run.control))
-        _core.return_free_memory()
+    """Report trees of a very large problem, the best one for a sample and a greedy one of a larger sample.
+
+    That takes less time than to sort the table once, whatever its size. Both are improved later.
+    """
+    if not looks_first(run.problem):
+        return
+
+    found: list[tuple[float, Tree]] = []
+
+    def keep(tree: Tree) -> None:
+        found.append((run.report(tree) or 0.0, tree))
+
+    _core.return_free_memory()
+    _start_from_sample(run.problem, run, keep)
+    part = _part_of(run.problem, run, GREEDY_SAMPLE)
+    if part is not None and not run.should_stop():
+        keep(GreedyLearner().grow_tree(part, np.random.default_rng(run.random_state), control=run.control))
+    _core.return_free_memory()
+    # The tree of the sample has the better splits, if not so many that they fit that sample only.
+    found.sort(key=lambda one: one[0] > CLOSE * run.best_objective)
+    run.first_trees = [tree for _, tree in found]
 
 
 def bound_first(run: Run) -> None:
@@ -97,6 +119,7 @@ def improve_first_trees(
     run: Run,
     n_threads: int = 1,
     permits: threading.Semaphore | None = None,
+    known: Sequence[Tree] = (),
 ) -> None:
     """Report what a sample of the problem and local search, in threads that get permits, make of first trees.
 
@@ -105,7 +128,7 @@ def improve_first_trees(
     if run.should_stop() or not may_improve(model):
         return
     if solves_sample(model):
-        report_tree_of_sample(model, options, run)
+        report_tree_of_sample(model, options, run, known)
     if model.depth > 2 and not run.should_stop():
         starts = greedy()
         LocalSearch(model, options, run, [run.random_state], n_threads, permits, first_shifts(model, run)).improve(
@@ -127,16 +150,25 @@ def solves_sample(model: SearchModel) -> bool:
     return _is_large(model) and (model.depth == 2 or not model.core.shares_nothing or looks_first(model.problem))
 
 
-def report_tree_of_sample(model: SearchModel, options: _core.SearchOptions, run: Run) -> None:
-    """Report the best tree for a sample of the problem."""
+def report_tree_of_sample(
+    model: SearchModel, options: _core.SearchOptions, run: Run, known: Sequence[Tree] = ()
+) -> None:
+    """Report the best tree for a sample of the problem, and with better thresholds.
+
+    Of a very large problem that tree was found before (`look_first`): it is among those that are `known`, or the best.
+    """
     problem = model.problem
-    _start_from_sample(problem, run)
-    if looks_first(problem):
-        _core.return_free_memory()
-    is_late = model.depth > 2 and not looks_first(problem)  # there local search does more
-    if not is_late and run.best_index_tree is not None and not run.should_stop():
-        # A tree for some samples has the right features, but not the thresholds that are best for all.
-        run.report(tree_of(polished(rows_of(run.best_index_tree), model, options, run)[1]))
+    if not looks_first(problem):
+        _start_from_sample(problem, run, lambda tree: run.report(run.in_indices(tree)))
+        if model.depth > 2:
+            return  # there local search does more
+    # A tree for some samples has the right features, but not the thresholds that are best for all.
+    best = () if run.best_tree is None else (run.best_tree,)
+    for tree in known or best:
+        if run.should_stop() or run.remaining() < 2 * model.placing_seconds:
+            return
+        rows, control = rows_of(run.in_indices(tree)), run.until_left(model.placing_seconds)
+        run.report(tree_of(polished(rows, model, options, control)[1]))
 
 
 def _is_large(model: SearchModel) -> bool:
@@ -153,12 +185,13 @@ def _start_from_greedy_tree(model: SearchModel, options: _core.SearchOptions, ru
     tree = GreedyLearner().grow(model.problem, np.random.default_rng(run.random_state), control=run.control)
     run.report(tree)
     if not run.should_stop():
-        run.report(tree_of(polished(rows_of(tree), model, options, run)[1]))
+        run.report(tree_of(polished(rows_of(tree), model, options, run.control)[1]))
 
 
-def _part_of(problem: Problem, run: Run) -> Problem | None:
+def _part_of(problem: Problem, run: Run, size: int) -> Problem | None:
     """Return a random part of the samples, without limits on leaves; None if it has no weight."""
-    chosen = np.sort(np.random.default_rng(run.random_state).choice(problem.n_samples, SAMPLE, replace=False))
+    n = problem.n_samples
+    chosen = np.sort(np.random.default_rng(run.random_state).choice(n, min(size, n), replace=False))
     if not problem.weight[chosen].any():
         return None
     return problem.take(chosen).replace(min_samples_leaf=0, min_weight_fraction_leaf=0.0)
@@ -166,7 +199,7 @@ def _part_of(problem: Problem, run: Run) -> Problem | None:
 
 def _descend_on_sample(problem: Problem, options: _core.SearchOptions, run: Run) -> None:
     """Report what local search finds for a random part of the samples, in less time than one descent on all takes."""
-    part = _part_of(problem, run)
+    part = _part_of(problem, run, SAMPLE)
     if part is None or problem.max_depth <= 2:
         return
     model, random = SearchModel.of(part), np.random.default_rng(run.random_state)
@@ -180,23 +213,21 @@ def _descend_on_sample(problem: Problem, options: _core.SearchOptions, run: Run)
             return
 
 
-def _start_from_sample(problem: Problem, run: Run) -> None:
+def _start_from_sample(problem: Problem, run: Run, report: Callable[[Tree], object]) -> None:
     """Report the best tree for a random part of the samples: close to the optimum for all, at a small price."""
-    part = _part_of(problem, run)
+    part = _part_of(problem, run, SAMPLE)
     if part is None or run.should_stop():
         return
-    limit = None if np.isinf(run.remaining()) else run.remaining() / 10
-    options = {"effort": SAMPLE_EFFORT}
     answer = solve(
         part,
         "search",
-        time_limit=limit,
+        time_limit=None if np.isinf(run.remaining()) else run.remaining() / 10,
         n_jobs=run.n_jobs,
         max_gap=0.02,
         random_state=run.random_state,
-        options=options,
+        options={"effort": SAMPLE_EFFORT},
         interrupt=run.interrupt,
     )
-    run.report(run.in_indices(answer.tree))
+    report(answer.tree)
     if answer.stopped_by is EndReason.INTERRUPT:
         raise KeyboardInterrupt

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hardwood.arrays import BoolArray, FloatArray, IntArray
+from hardwood.arrays import FloatArray, IntArray
 from hardwood.solvers.search.model import SearchModel
 from hardwood.tree.conversion import GapTree, answers_of
 from hardwood.tree.index_tree import IndexTree
@@ -31,28 +31,42 @@ class LeanTrees:
     def placed(self, tree: IndexTree) -> Tree:
         """Turn indices into thresholds at maximum margin, as `place` does."""
         last, first = np.full(len(tree.feature), np.nan), np.full(len(tree.feature), np.nan)
-        is_merged = self._spread(np.ones(self.model.n, bool))
         for j in np.unique(tree.feature[tree.left >= 0]):
             nodes = np.flatnonzero((tree.left >= 0) & (tree.feature == j))
-            last[nodes], first[nodes] = -np.inf, np.inf
-            left = [self._ends_up_to(int(j), int(tree.index[node])) for node in nodes]
-            for rows, ends in self._ends(int(j)):
-                for node, marks in zip(nodes, left, strict=True):
-                    for end, is_left in zip(ends, marks, strict=True):
-                        last[node] = end.max(where=is_left[rows], initial=last[node])
-                        first[node] = end.min(where=is_merged[rows] & ~is_left[rows], initial=first[node])
+            index, of_node = np.unique(tree.index[nodes], return_inverse=True)
+            last[nodes], first[nodes] = (side[of_node] for side in self._gaps(int(j), index))
         return GapTree(tree.feature, last, first, tree.left, tree.right, tree.label).placed(self.model.problem)
+
+    def _gaps(self, feature: int, index: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return the last end up to each of some thresholds, which rise, and the first one behind it."""
+        # Where each end lies between the thresholds: the number of those that it is behind.
+        place = np.zeros((2, self.model.n), np.int32)
+        for k in index:
+            for behind, is_left in zip(place, self.model.core.ends_up_to(feature, int(k)), strict=True):
+                behind += ~is_left
+        greatest, least = np.full(len(index) + 2, -np.inf), np.full(len(index) + 2, np.inf)
+        # Samples that were merged with another one lie in a place of their own, behind all thresholds.
+        place_of_sample = np.full((2, self.model.problem.n_samples), len(index) + 1, np.int32)
+        place_of_sample[:, self.model.row] = place
+        for rows, ends in self._ends(feature):
+            for end, behind in zip(ends, place_of_sample, strict=True):
+                np.maximum.at(greatest, behind[rows], end)
+                np.minimum.at(least, behind[rows], end)
+        return np.maximum.accumulate(greatest[:-2]), np.minimum.accumulate(least[-2::-1])[-2::-1]
 
     def in_indices(self, tree: Tree) -> IndexTree:
         """Express a tree in the ranks of the core, as `to_indices` does but for ends that are one within rounding."""
-        index, row = np.full(tree.n_nodes, -1), self.model.row
+        index = np.full(tree.n_nodes, -1)
+        place = np.empty((2, self.model.problem.n_samples), np.int32)
         for j in np.unique(tree.feature[tree.left >= 0]):
-            for node in np.flatnonzero((tree.left >= 0) & (tree.feature == j)):
-                is_left = np.empty((2, self.model.problem.n_samples), bool)
-                for rows, ends in self._ends(int(j)):
-                    for mark, end in zip(is_left, ends, strict=True):
-                        mark[rows] = end <= tree.threshold[node]
-                index[node] = self.model.core.last_rank(int(j), *(mark[row] for mark in is_left))
+            nodes = np.flatnonzero((tree.left >= 0) & (tree.feature == j))
+            threshold, of_node = np.unique(tree.threshold[nodes], return_inverse=True)
+            for rows, ends in self._ends(int(j)):
+                for behind, end in zip(place, ends, strict=True):
+                    behind[rows] = np.searchsorted(threshold, end)
+            lower, upper = (behind[self.model.row] for behind in place)
+            last = self.model.core.last_ranks(int(j), lower, upper, len(threshold))
+            index[nodes] = np.maximum.accumulate(last)[of_node]
         label: IntArray = answers_of(tree, self.model.problem)
         return IndexTree(tree.feature, index, tree.left, tree.right, label)
 
@@ -63,13 +77,3 @@ class LeanTrees:
             rows = slice(begin, begin + ROWS_AT_A_TIME)
             lower, upper = reach.take(rows).of_features(np.array([feature])).ends()
             yield rows, (lower[:, 0], upper[:, 0])
-
-    def _ends_up_to(self, feature: int, index: int) -> list[BoolArray]:
-        """Return which samples, one of each merged one, have their lower, and which their upper, end on the left."""
-        return [self._spread(is_left) for is_left in self.model.core.ends_up_to(feature, index)]
-
-    def _spread(self, is_marked: BoolArray) -> BoolArray:
-        """Return marks of merged samples as marks of samples, one of each: ends are longer, and stay where they are."""
-        spread = np.zeros(self.model.problem.n_samples, bool)
-        spread[self.model.row] = is_marked
-        return spread

@@ -120,9 +120,11 @@ def random_roots(model: SearchModel, random: np.random.Generator, *, are_even: b
             yield np.array([[feature, -1, -1], [threshold, -1, -1], [1, -1, -1], [2, -1, -1], [-1, 0, 0]])
 
 
-def polished(rows: IntArray, model: SearchModel, options: _core.SearchOptions, run: Run) -> tuple[int, IntArray]:
+def polished(
+    rows: IntArray, model: SearchModel, options: _core.SearchOptions, control: _core.Control
+) -> tuple[int, IntArray]:
     """Move one threshold of a tree after the other to where it is best until nothing improves; cost and tree."""
-    return _core.Reoptimiser(model.core, options, run.control).polish(model.core, rows)
+    return _core.Reoptimiser(model.core, options, control).polish(model.core, rows)
 
 
 class Shifts:
@@ -223,7 +225,7 @@ class LocalSearch:
         self._shifts = shifts
         self.model = model
         self.run = run
-        self.control = run.budget(np.inf, share_of_time(model))
+        self.control = run.until_left(model.placing_seconds, share_of_time(model))
         self.cores = [_core.Reoptimiser(model.core, options, self.control) for _ in range(n_threads)]
         self.permits = threading.Semaphore(n_threads) if permits is None else permits
         self.random = np.random.default_rng(seed)

@@ -32,6 +32,10 @@ LARGE = 150_000
 VERY_LARGE = 1_500_000
 """Numbers in the table from which on even a search of depth 2 takes long."""
 
+PLACING = 5e-8
+"""Seconds, for each split of a tree and each sample of a table of which only the core knows ranks, to turn the ranks of
+the tree into numbers."""
+
 
 class Ranks(Protocol):
     """Ranks of the ends of all boxes, as `hardwood.problem.endpoints.Endpoints` has them."""
@@ -95,12 +99,10 @@ class SearchModel:
         ranks : Ranks or None
             Other ranks of the ends than those of the problem.
         """
-        ranks = problem.endpoints if ranks is None else ranks
-        merged = (
-            problem.merged
-            if ranks is problem.endpoints
-            else MergedBoxes.of(ranks.lower_rank, ranks.upper_rank, problem.label)
-        )
+        if ranks is None:
+            ranks, merged = problem.endpoints, problem.merged
+        else:
+            merged = MergedBoxes.of(ranks.lower_rank, ranks.upper_rank, problem.label)
         is_still = np.array_equal(ranks.lower_rank, ranks.upper_rank)
         columns = ranks.lower_rank, ranks.upper_rank, merged.first, ranks.n_ranks
         return cls._described(
@@ -167,6 +169,11 @@ class SearchModel:
         """Let the core keep the ends in order, for a proof; it takes as much memory as the ranks."""
         if self.orders_late:
             self.core.keep_events()
+
+    @property
+    def placing_seconds(self) -> float:
+        """About how long it takes to turn the ranks of a tree into numbers, and to judge it."""
+        return PLACING * self.problem.n_samples * (self.most_leaves - 1) if self.is_lean else 0.0
 
     @property
     def is_lean(self) -> bool:

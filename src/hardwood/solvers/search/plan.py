@@ -14,13 +14,13 @@ def plan_of(problem: Problem, seconds: float) -> str | None:
     if not looks_first(problem):
         return None
     plan = (
-        f"{problem.n_samples:,} samples, {problem.n_features} features: a greedy tree of all of them first, then the "
-        f"best tree for {SAMPLE:,} of them, "
+        f"{problem.n_samples:,} samples, {problem.n_features} features: the best tree for {SAMPLE:,} of them "
+        "first, which is improved on all, "
     )
     if isinf(seconds):
         plan += "then the search on all"
     elif problem.max_depth > 2:
-        plan += f"which is improved on all, then bounds of parts of {SIZE:,} that add up, then the search on all"
+        plan += f"then bounds of parts of {SIZE:,} that add up, then the search on all"
     else:
         plan += f"then the search on all, and, where that takes too long, bounds of parts of {SIZE:,} that add up"
     return f"{plan}. Trees are judged and bounds hold on all samples."

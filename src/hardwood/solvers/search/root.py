@@ -227,7 +227,7 @@ class RootSearch:
         return self.model.depth == 2 and self.run.n_jobs > 1
 
     def _polish(self, rows: IntArray) -> None:
-        cost, rows = polished(rows, self.model, self.options, self.run)
+        cost, rows = polished(rows, self.model, self.options, self.run.control)
         if cost < self.best:
             self._take_over(cost, rows)
             self.core.offer(self.best)

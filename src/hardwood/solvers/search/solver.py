@@ -102,6 +102,8 @@ class SearchSolver(Solver):
             run.resolution = run.checkpoint.model.resolution
             spread_search(run)
             return
+        if run.should_stop():
+            return  # what was found first, on a large table, took all of the time
         model, lean = _modelled(problem, run, self.needs_ranks(run))
         run.resolution = model.resolution
         if not looks_first(problem):  # there a greedy tree is known already
@@ -124,7 +126,7 @@ class SearchSolver(Solver):
         greedy = find_greedy_trees(model, options, run)
         if not run.should_stop():
             bound_any_model(model, run)
-            improve_first_trees(model, lambda: greedy, options, run)
+            improve_first_trees(model, lambda: greedy, options, run, known=run.first_trees)
         if not run.should_stop():
             _prove(RootSearch(model, options, run), options)
 
@@ -141,7 +143,7 @@ def _search_beside_scout(model: SearchModel, options: _core.SearchOptions, run: 
                 own.report(run.best_index_tree)
             return trees
 
-        improve_first_trees(model, greedy, options, own, run.n_jobs, permits)
+        improve_first_trees(model, greedy, options, own, run.n_jobs, permits, run.first_trees)
 
     scout = Scout(
         look,
