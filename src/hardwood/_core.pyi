@@ -10,7 +10,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from hardwood.arrays import BoolArray, EventArray, FloatArray, Int32Array, IntArray
+from hardwood.arrays import BoolArray, EventArray, FloatArray, Int32Array, IntArray, PlaceArray
 
 def return_free_memory() -> None:
     """Give the system back what was freed, where that can be asked for."""
@@ -312,7 +312,7 @@ class SearchProblem:
         """Sort the ends of all features, once, instead of whenever those of one are asked for."""
     def ends_up_to(self, feature: int, rank: int) -> tuple[BoolArray, BoolArray]:
         """Whether the lower, and the upper, end of each sample has at most this rank."""
-    def last_ranks(self, feature: int, lower: Int32Array, upper: Int32Array, n_places: int) -> IntArray:
+    def last_ranks(self, feature: int, lower: PlaceArray, upper: PlaceArray, n_places: int) -> IntArray:
         """Return the largest rank of the lower and upper ends in each place, at least 0; the last place is no place."""
     def part(self, samples: IntArray, weight: IntArray) -> SearchProblem:
         """Return the problem of some of the samples, with other weights; costs may be any whole numbers then."""

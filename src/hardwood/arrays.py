@@ -15,3 +15,6 @@ EventArray = NDArray[np.uint32]
 
 RankArray = Int32Array
 """Ranks of ends or threshold indices (`hardwood.problem.endpoints`)."""
+
+PlaceArray = NDArray[np.uint16 | np.int32]
+"""Places of ends between thresholds (`hardwood.solvers.search.lean`), in little memory."""

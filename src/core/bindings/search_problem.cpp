@@ -237,17 +237,18 @@ nb::tuple endsUpTo(Problem const &problem, Index feature, Index rank)
     return nb::make_tuple(marked(problem.lower(feature)), marked(problem.upper(feature)));
 }
 
-auto lastRanks(Problem const &problem, Index feature, In<std::int32_t, 1> const &lower,
-               In<std::int32_t, 1> const &upper, Index nPlaces)
+template <class Place>
+auto lastRanks(Problem const &problem, Index feature, In<Place, 1> const &lower, In<Place, 1> const &upper,
+               Index nPlaces)
 {
     requireFeature(problem, feature);
     auto const n = problem.nSamples;
-    require(nPlaces >= 0 && nPlaces < std::numeric_limits<std::int32_t>::max(), "there cannot be so many places");
+    require(nPlaces >= 0 && nPlaces < Index{std::numeric_limits<Place>::max()}, "there cannot be so many places");
     require(spanOf(lower).size() == n && spanOf(upper).size() == n, "each sample needs a place for each end");
     Array<Index> last(nPlaces + 1);
-    auto const note = [&](Span<std::int32_t const> place, Span<Rank const> rank)
+    auto const note = [&](Span<Place const> place, Span<Rank const> rank)
     {
-        requireRange(place, std::int32_t{0}, static_cast<std::int32_t>(nPlaces), "place");
+        requireRange(place, 0, nPlaces, "place");
         for (Index i = 0; i < n; ++i)
             last[place[i]] = std::max<Index>(last[place[i]], rank[i]);
     };
@@ -336,6 +337,7 @@ Options makeOptions(nb::kwargs const &given)
 
 void bindProblem(nb::module_ &m)
 {
+    char const *const aboutLastRanks = "The largest rank of the lower and upper ends in each place; at least 0.";
     nb::class_<Problem>(m, "SearchProblem", "Merged boxes in ranks, classes, whole-number weights.")
         .def(
             "__init__",
@@ -378,8 +380,10 @@ void bindProblem(nb::module_ &m)
             "searched.")
         .def("ends_up_to", &endsUpTo, nb::arg("feature"), nb::arg("rank"),
              "Whether the lower, and the upper, end of each sample has at most this rank.")
-        .def("last_ranks", &lastRanks, nb::arg("feature"), nb::arg("lower").noconvert(), nb::arg("upper").noconvert(),
-             nb::arg("n_places"), "The largest rank of the lower and upper ends in each place; at least 0.");
+        .def("last_ranks", &lastRanks<std::uint16_t>, nb::arg("feature"), nb::arg("lower").noconvert(),
+             nb::arg("upper").noconvert(), nb::arg("n_places"), aboutLastRanks)
+        .def("last_ranks", &lastRanks<std::int32_t>, nb::arg("feature"), nb::arg("lower").noconvert(),
+             nb::arg("upper").noconvert(), nb::arg("n_places"), aboutLastRanks);
 }
 
 void bindColumns(nb::module_ &m)

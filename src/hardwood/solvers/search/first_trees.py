@@ -69,9 +69,7 @@ def look_first(run: Run) -> None:
 
     _core.return_free_memory()
     _start_from_sample(run.problem, run, keep)
-    part = _part_of(run.problem, run, GREEDY_SAMPLE)
-    if part is not None and not run.should_stop():
-        keep(GreedyLearner().grow_tree(part, np.random.default_rng(run.random_state), control=run.control))
+    _start_from_greedy_tree_of_sample(run.problem, run, keep)
     _core.return_free_memory()
     # The tree of the sample has the better splits, if not so many that they fit that sample only.
     found.sort(key=lambda one: one[0] > CLOSE * run.best_objective)
@@ -169,6 +167,8 @@ def report_tree_of_sample(
             return
         rows, control = rows_of(run.in_indices(tree)), run.until_left(model.placing_seconds)
         run.report(tree_of(polished(rows, model, options, control)[1]))
+        if model.is_lean:
+            _core.return_free_memory()
 
 
 def _is_large(model: SearchModel) -> bool:
@@ -231,3 +231,10 @@ def _start_from_sample(problem: Problem, run: Run, report: Callable[[Tree], obje
     report(answer.tree)
     if answer.stopped_by is EndReason.INTERRUPT:
         raise KeyboardInterrupt
+
+
+def _start_from_greedy_tree_of_sample(problem: Problem, run: Run, report: Callable[[Tree], object]) -> None:
+    """Report a greedy tree for a larger part of the samples, which is close to that of all."""
+    part = _part_of(problem, run, GREEDY_SAMPLE)
+    if part is not None and not run.should_stop():
+        report(GreedyLearner().grow_tree(part, np.random.default_rng(run.random_state), control=run.control))

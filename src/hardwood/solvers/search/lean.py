@@ -40,14 +40,16 @@ class LeanTrees:
     def _gaps(self, feature: int, index: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the last end up to each of some thresholds, which rise, and the first one behind it."""
         # Where each end lies between the thresholds: the number of those that it is behind.
-        place = np.zeros((2, self.model.n), np.int32)
+        kind = _place_type(len(index))
+        place = np.zeros((2, self.model.n), kind)
         for k in index:
             for behind, is_left in zip(place, self.model.core.ends_up_to(feature, int(k)), strict=True):
                 behind += ~is_left
         greatest, least = np.full(len(index) + 2, -np.inf), np.full(len(index) + 2, np.inf)
         # Samples that were merged with another one lie in a place of their own, behind all thresholds.
-        place_of_sample = np.full((2, self.model.problem.n_samples), len(index) + 1, np.int32)
-        place_of_sample[:, self.model.row] = place
+        place_of_sample = np.full((2, self.model.problem.n_samples), len(index) + 1, kind)
+        for of_sample, behind in zip(place_of_sample, place, strict=True):
+            of_sample[self.model.row] = behind
         for rows, ends in self._ends(feature):
             for end, behind in zip(ends, place_of_sample, strict=True):
                 np.maximum.at(greatest, behind[rows], end)
@@ -57,7 +59,7 @@ class LeanTrees:
     def in_indices(self, tree: Tree) -> IndexTree:
         """Express a tree in the ranks of the core, as `to_indices` does but for ends that are one within rounding."""
         index = np.full(tree.n_nodes, -1)
-        place = np.empty((2, self.model.problem.n_samples), np.int32)
+        place = np.empty((2, self.model.problem.n_samples), _place_type(tree.n_nodes))
         for j in np.unique(tree.feature[tree.left >= 0]):
             nodes = np.flatnonzero((tree.left >= 0) & (tree.feature == j))
             threshold, of_node = np.unique(tree.threshold[nodes], return_inverse=True)
@@ -77,3 +79,8 @@ class LeanTrees:
             rows = slice(begin, begin + ROWS_AT_A_TIME)
             lower, upper = reach.take(rows).of_features(np.array([feature])).ends()
             yield rows, (lower[:, 0], upper[:, 0])
+
+
+def _place_type(n_thresholds: int) -> type[np.uint16] | type[np.int32]:
+    """Return a small type for places between so many thresholds."""
+    return np.uint16 if n_thresholds < np.iinfo(np.uint16).max - 2 else np.int32
